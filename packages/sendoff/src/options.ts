@@ -56,9 +56,22 @@ export const anything: OptionCheck = () => undefined
 /** Accepts true and false. */
 export const flag: OptionCheck = (value) => (typeof value === 'boolean' ? undefined : 'true or false')
 
-/** Accepts a text that is not empty. */
+/** Accepts a text that every database stores. */
+export const textOrEmpty: OptionCheck = (value) => {
+  if (typeof value !== 'string') return 'a string'
+  return isStorable(value) ? undefined : 'a string without NUL characters and half surrogate pairs'
+}
+
+/** Accepts a text that is not empty, and that every database stores. */
 export const text: OptionCheck = (value) =>
-  typeof value === 'string' && value !== '' ? undefined : 'a non-empty string'
+  typeof value === 'string' && value !== '' ? textOrEmpty(value) : 'a non-empty string'
+
+/** Accepts a text of at most so many characters. */
+export function textUpTo(length: number, check = text): OptionCheck {
+  return (value) =>
+    check(value) ??
+    ((value as string).length <= length ? undefined : `a string of at most ${length} characters`)
+}
 
 /** Accepts a function. */
 export const callable: OptionCheck = (value) => (typeof value === 'function' ? undefined : 'a function')
@@ -114,12 +127,18 @@ function calls(methods: readonly string[]): string {
 
 /** Names the kind of a value. It does not repeat text, which may be private. */
 export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
+  if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value)
   if (value === '') return 'an empty string'
+  if (typeof value === 'string' && !isStorable(value)) return 'one with such a character'
+  if (typeof value === 'string' && value.length > 50) return `one of ${value.length}`
   return typeof value === 'object'
     ? `an object (${value.constructor?.name ?? 'no prototype'})`
     : `a ${typeof value}`
+}
+
+function isStorable(value: string): boolean {
+  return !value.includes('\0') && value.isWellFormed()
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { SafeProgress } from '../observe/safe-progress.ts'
-import { callable, checkOptions, text } from '../options.ts'
+import { callable, checkOptions, requireOptions } from '../options.ts'
 import type { LookFilter, NewRow, RoutingContent, ScanPlace, StoredRow, StoreWith } from '../store/index.ts'
+import { nameChecks } from '../store/names.ts'
 import { scanWindow } from './limits.ts'
 
 /** Which events to copy, and where to. */
@@ -22,8 +23,8 @@ export interface CopyOptions {
 const batchSize = 200
 
 const checks = {
-  from: (value: unknown) => (typeof value === 'string' ? undefined : 'the name of a destination'),
-  to: text,
+  from: nameChecks.destination,
+  to: nameChecks.destination,
   onProgress: callable,
 }
 
@@ -45,6 +46,7 @@ export async function copyEvents<Tx>(
   options: CopyOptions,
 ): Promise<number> {
   checkOptions('copy', options, checks)
+  requireOptions('copy', options, ['to'])
   const { from = '', to } = options
   const onProgress = progress.of('copy', options)
   await requireRouted(store, to)

@@ -1,5 +1,6 @@
 import { OutboxError } from '../errors.ts'
-import { anything, checkOptions, type OptionCheck, text } from '../options.ts'
+import { earliestMs, latestMs } from '../event/event-fields.ts'
+import { anything, checkOptions, type OptionCheck, text, textOrEmpty } from '../options.ts'
 import { EventStatus } from '../store/event-status.ts'
 import type { LookFilter } from '../store/index.ts'
 
@@ -36,18 +37,18 @@ const codes: Readonly<Record<Exclude<EventState, 'BLOCKED'>, readonly EventStatu
   PENDING: [EventStatus.NEW, EventStatus.RETRY],
 }
 
-const isTime: OptionCheck = (value) =>
-  Number.isFinite(value instanceof Date ? value.getTime() : value)
+const isTime: OptionCheck = (value) => {
+  const time = value instanceof Date ? value.getTime() : value
+  return typeof time === 'number' && time >= earliestMs && time <= latestMs
     ? undefined
-    : 'a Date or epoch milliseconds'
-
-const isText: OptionCheck = (value) => (typeof value === 'string' ? undefined : 'a string')
+    : 'a Date or epoch milliseconds of the years 1000 to 9999'
+}
 
 const checks: Readonly<Record<keyof EventFilter, OptionCheck>> = {
   status: anything,
   eventId: text,
   eventType: text,
-  destination: isText,
+  destination: textOrEmpty,
   aggregateType: text,
   aggregateId: text,
   tenantId: text,

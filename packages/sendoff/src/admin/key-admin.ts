@@ -1,5 +1,6 @@
-import { anything, checkOptions } from '../options.ts'
+import { checkOptions, textOrEmpty } from '../options.ts'
 import type { BlockedKey, KeyName, NewAuditEntry } from '../store/index.ts'
+import { checkNames, nameChecks } from '../store/names.ts'
 import type { AdminStore } from './admin-store.ts'
 import { pageSize } from './limits.ts'
 
@@ -25,9 +26,14 @@ export class KeyAdmin<Tx> {
 
   /** Returns keys by name that are parked, or whose first pending event is blocked or has failed. */
   async blocked(options: BlockedKeyOptions = {}): Promise<readonly BlockedKey[]> {
-    checkOptions('keys.blocked', options, { limit: pageSize, after: anything, destination: anything })
+    checkOptions('keys.blocked', options, {
+      limit: pageSize,
+      after: textOrEmpty,
+      destination: nameChecks.destination,
+    })
+    const { limit = 100 } = options
     return this.#store.call('keys.blocked', ['orderingKeys'], ({ orderingKeys }) =>
-      orderingKeys.blocked({ limit: 100, ...options }),
+      orderingKeys.blocked({ ...options, limit }),
     )
   }
 
@@ -71,7 +77,12 @@ export class KeyAdmin<Tx> {
   }
 
   // Without routing, entries of the audit do not name the destination.
-  #entry(action: string, { orderingKey, destination = '' }: KeyName, more: object = {}): NewAuditEntry {
+  #entry(
+    action: string,
+    { orderingKey, destination = '' }: KeyName,
+    more: { readonly reason?: string } = {},
+  ): NewAuditEntry {
+    checkNames(`keys.${action.replace('Key', '')}`, { orderingKey, destination, ...more })
     const key = destination === '' ? { orderingKey } : { orderingKey, destination }
     return { actor: this.#actor(action), action, detail: JSON.stringify({ ...key, ...more }) }
   }

@@ -4,16 +4,9 @@ import { OutboxError } from '../errors.ts'
 import type { DefinedEvent } from '../event/event-type.ts'
 import { type Logger, loggerFrom } from '../observe/logger.ts'
 import { SafeProgress } from '../observe/safe-progress.ts'
-import {
-  anything,
-  checkOptions,
-  having,
-  invalidOption,
-  loggerOrFalse,
-  requireOptions,
-  text,
-} from '../options.ts'
+import { anything, checkOptions, having, loggerOrFalse, requireOptions } from '../options.ts'
 import type { Finding, OutboxStore, PartitionShares, PauseTarget, RowAction } from '../store/index.ts'
+import { checkNames, nameChecks, pauseTargetOf } from '../store/names.ts'
 import { AdminStore } from './admin-store.ts'
 import { AuditLog } from './audit-log.ts'
 import { browse, type BrowseOptions, type EventPage } from './browse.ts'
@@ -49,7 +42,7 @@ export interface OutboxAdminOptions<Tx> {
   /** Who acts, for the audit. `admin.as()` sets it, too. Default: none, which allows looking only. */
   readonly actor?: string
   /** Event types whose payloads `replayEdited` checks. Default: none. */
-  readonly events?: readonly DefinedEvent<never>[]
+  readonly events?: readonly DefinedEvent<never, unknown>[]
   /** Gets the faults of progress callbacks. By default, they go to standard error; `false` drops them. */
   readonly logger?: Logger | false
   /** The clock for budgets and paces. Default: the clock of the machine. */
@@ -60,7 +53,7 @@ export interface OutboxAdminOptions<Tx> {
 export function outboxAdmin<Tx>(options: OutboxAdminOptions<Tx>): OutboxAdmin<Tx> {
   checkOptions('outboxAdmin', options, {
     store: having('checkSchema', 'transaction', 'insert'),
-    actor: text,
+    actor: nameChecks.actor,
     events: anything,
     logger: loggerOrFalse,
     clock: anything,
@@ -97,7 +90,7 @@ export class OutboxAdmin<Tx> {
 
   /** Returns an admin whose actions stand in the audit under this name. */
   as(actor: string): OutboxAdmin<Tx> {
-    if (text(actor) !== undefined) throw invalidOption('admin.as', 'actor', actor, text)
+    checkNames('admin.as', { actor })
     return new OutboxAdmin({ ...this.#options, actor }, this.#store, this.#progress)
   }
 
@@ -124,7 +117,8 @@ export class OutboxAdmin<Tx> {
   }
 
   /** Returns everything about one event; undefined if there is none with this id and destination. */
-  event(eventId: string, destination = ''): Promise<EventDetail | undefined> {
+  async event(eventId: string, destination = ''): Promise<EventDetail | undefined> {
+    checkNames('event', { eventId, destination })
     return this.#store.call('event', ['people', 'looks', 'actions'], (store) =>
       readEvent(store, eventId, destination),
     )
@@ -210,6 +204,7 @@ export class OutboxAdmin<Tx> {
     payload: unknown,
     options: ReplacementOptions = {},
   ): Promise<Replacement> {
+    checkNames('replayEdited', { eventId })
     const actor = this.#actor('replayEdited')
     const { events = [] } = this.#options
     return this.#store.call('replayEdited', ['people', 'actions'], (store) =>
@@ -218,9 +213,9 @@ export class OutboxAdmin<Tx> {
   }
 
   /** Stops the delivery of an event type, or to a destination, on every process. */
-  async pause(target: PauseTarget): Promise<void> {
+  async pause(given: PauseTarget): Promise<void> {
+    const target = pauseTargetOf('pause', given)
     const entry = { actor: this.#actor('pause'), action: 'pause', detail: JSON.stringify(target) }
-    checkTarget('pause', target)
     await this.#store.call('pause', ['controls'], async (store) => {
       await store.controls.pause(target, entry)
       await store.wakeUps?.announce({ controls: true }).catch(() => {})
@@ -228,9 +223,9 @@ export class OutboxAdmin<Tx> {
   }
 
   /** Ends a pause. */
-  async resume(target: PauseTarget): Promise<void> {
+  async resume(given: PauseTarget): Promise<void> {
+    const target = pauseTargetOf('resume', given)
     const entry = { actor: this.#actor('resume'), action: 'resume', detail: JSON.stringify(target) }
-    checkTarget('resume', target)
     await this.#store.call('resume', ['controls'], async (store) => {
       await store.controls.resume(target, entry)
       await store.wakeUps?.announce({ controls: true }).catch(() => {})
@@ -254,15 +249,6 @@ export class OutboxAdmin<Tx> {
       `Say who acts before ${what}(): admin.as('ann@example.com'). The audit keeps this name.`,
     )
   }
-}
-
-function checkTarget(what: string, target: PauseTarget): void {
-  checkOptions(what, target, { eventType: text, destination: text })
-  if (Object.keys(target).length === 1) return
-  throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
-    `Name what ${what} is about: { eventType } or { destination }.`,
-  )
 }
 
 function notAPlan(id: string): OutboxError {

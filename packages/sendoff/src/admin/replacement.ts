@@ -5,16 +5,17 @@ import type { DefinedEvent } from '../event/event-type.ts'
 import { versionHeader } from '../event/event-versions.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues } from '../event/standard-schema.ts'
-import { checkOptions, text } from '../options.ts'
+import { checkOptions } from '../options.ts'
 import { isPending } from '../store/event-status.ts'
 import type { NewRow, StoredRow, StoreWith } from '../store/index.ts'
+import { nameChecks } from '../store/names.ts'
 
 /** The header of a new event that names the event which it replaces. */
 export const replacesHeader = 'sendoff-replaces'
 
 /** Options of `replayEdited`. */
 export interface ReplacementOptions {
-  /** The destination of the event to replace. Default: none. */
+  /** The destination of the event to replace. Default: the empty one. */
   readonly destination?: string
 }
 
@@ -29,12 +30,12 @@ export interface Replacement {
 export async function replaceEvent<Tx>(
   store: StoreWith<Tx, 'people' | 'actions'>,
   actor: string,
-  events: readonly DefinedEvent<never>[],
+  events: readonly DefinedEvent<never, unknown>[],
   eventId: string,
   payload: unknown,
   options: ReplacementOptions,
 ): Promise<Replacement> {
-  checkOptions('replayEdited', options, { destination: text })
+  checkOptions('replayEdited', options, { destination: nameChecks.destination })
   const { destination = '' } = options
   const rows = await store.people.query({ eventId, limit: 1_000 })
   const row = rows.find((each) => each.destination === destination)
@@ -63,7 +64,10 @@ export async function replaceEvent<Tx>(
   return { eventId: added.eventId, isNew: true }
 }
 
-function isDefinedBy(row: StoredRow, { name, aggregateType, aliases }: DefinedEvent<never>): boolean {
+function isDefinedBy(
+  row: StoredRow,
+  { name, aggregateType, aliases }: DefinedEvent<never, unknown>,
+): boolean {
   return [{ aggregateType, eventType: name }, ...aliases].some(
     (type) => type.eventType === row.eventType && type.aggregateType === row.aggregateType,
   )
@@ -72,7 +76,7 @@ function isDefinedBy(row: StoredRow, { name, aggregateType, aliases }: DefinedEv
 async function checkPayload(
   { eventType }: StoredRow,
   payload: unknown,
-  definition: DefinedEvent<never> | undefined,
+  definition: DefinedEvent<never, unknown> | undefined,
 ): Promise<void> {
   const result = await definition?.schema?.['~standard'].validate(payload)
   if (result?.issues === undefined) return
@@ -86,7 +90,7 @@ async function checkPayload(
 function replacementOf(
   row: StoredRow,
   payload: unknown,
-  definition: DefinedEvent<never> | undefined,
+  definition: DefinedEvent<never, unknown> | undefined,
 ): NewRow {
   const { aggregateId, tenantId, contentType, destination } = row
   const { aggregateType } = definition ?? row
@@ -111,7 +115,7 @@ function replacementOf(
 
 function headersOf(
   { headers }: StoredRow,
-  definition: DefinedEvent<never> | undefined,
+  definition: DefinedEvent<never, unknown> | undefined,
 ): Record<string, string> {
   const kept = readHeaders(headers)
   if (definition === undefined) return kept

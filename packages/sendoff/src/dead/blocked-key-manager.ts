@@ -1,3 +1,4 @@
+import { checkOptions, count, textOrEmpty } from '../options.ts'
 import type {
   BlockedKey,
   BlockedKeyFilter,
@@ -5,6 +6,7 @@ import type {
   NewAuditEntry,
   OutboxOrderingKeys,
 } from '../store/index.ts'
+import { checkNames, nameChecks } from '../store/names.ts'
 
 /** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
@@ -29,12 +31,18 @@ export class BlockedKeyManager {
    * parked. Each comes with the number of events that wait behind the first. For the next page, pass the last
    * key as `after`. Default: keys of the empty destination.
    */
-  query(filter: Partial<BlockedKeyFilter> = {}): Promise<readonly BlockedKey[]> {
-    return this.#options.keys.blocked({ limit: 100, ...filter })
+  async query(filter: Partial<BlockedKeyFilter> = {}): Promise<readonly BlockedKey[]> {
+    checkOptions('blockedKeys.query', filter, {
+      limit: count,
+      after: textOrEmpty,
+      destination: nameChecks.destination,
+    })
+    const { limit = 100 } = filter
+    return this.#options.keys.blocked({ ...filter, limit })
   }
 
   /** Makes the first event of a key due now, for one destination. Returns false if it does not wait. */
-  retry(orderingKey: string, destination = ''): Promise<boolean> {
+  async retry(orderingKey: string, destination = ''): Promise<boolean> {
     const key = { orderingKey, destination }
     return this.#changed(this.#options.keys.retry(key, this.#entry('retryKey', key)))
   }
@@ -43,7 +51,7 @@ export class BlockedKeyManager {
    * Makes the first event of a key DEAD, for one destination, so that the next one has its turn. An operator
    * can replay it like any other.
    */
-  skip(orderingKey: string, reason = 'Skipped by hand.', destination = ''): Promise<boolean> {
+  async skip(orderingKey: string, reason = 'Skipped by hand.', destination = ''): Promise<boolean> {
     const key = { orderingKey, destination }
     const audit = this.#entry('skipKey', key, { reason })
     return this.#changed(this.#options.keys.skip({ ...key, reason }, audit))
@@ -53,17 +61,18 @@ export class BlockedKeyManager {
    * Stops the delivery of this key to one destination until it is unparked. An event that a listener is
    * handling is still settled.
    */
-  park(orderingKey: string, destination = ''): Promise<void> {
+  async park(orderingKey: string, destination = ''): Promise<void> {
     const key = { orderingKey, destination }
     return this.#options.keys.park(key, this.#entry('park', key))
   }
 
-  unpark(orderingKey: string, destination = ''): Promise<void> {
+  async unpark(orderingKey: string, destination = ''): Promise<void> {
     const key = { orderingKey, destination }
     return this.#changed(this.#options.keys.unpark(key, this.#entry('unpark', key)))
   }
 
-  #entry(action: string, key: KeyName, more: object = {}): NewAuditEntry {
+  #entry(action: string, key: KeyName, more: { readonly reason?: string } = {}): NewAuditEntry {
+    checkNames(`blockedKeys.${action.replace('Key', '')}`, { destination: '', ...key, ...more })
     const detail = JSON.stringify({ ...detailOf(key), ...more })
     return { actor: this.#options.actor ?? null, action, detail }
   }

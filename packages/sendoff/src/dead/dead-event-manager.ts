@@ -3,7 +3,7 @@ import { describeError } from '../describe-error.ts'
 import { EventStatus } from '../store/event-status.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { SafeProgress } from '../observe/safe-progress.ts'
-import { anything, callable, checkOptions, count, duration, flag, text } from '../options.ts'
+import { anything, callable, checkOptions, count, duration, flag, text, textOrEmpty } from '../options.ts'
 import {
   type FailedAttempt,
   type NewAuditEntry,
@@ -15,6 +15,7 @@ import {
   type StoredRow,
   type StoreParts,
 } from '../store/index.ts'
+import { checkNames, nameChecks } from '../store/names.ts'
 
 /** Selects DEAD events. */
 export type DeadEventFilter = Pick<
@@ -58,7 +59,7 @@ export interface DeadEventManagerOptions {
 const filterChecks = {
   aggregateId: text,
   aggregateType: text,
-  destination: text,
+  destination: textOrEmpty,
   eventId: text,
   eventType: text,
   tenantId: text,
@@ -75,7 +76,7 @@ export class DeadEventManager {
   constructor(options: DeadEventManagerOptions) {
     checkOptions('DeadEventManager', options, {
       store: anything,
-      actor: text,
+      actor: nameChecks.actor,
       logger: anything,
       onReplayed: callable,
       clock: anything,
@@ -101,7 +102,8 @@ export class DeadEventManager {
   }
 
   /** Returns the failed attempts of an event, oldest first. */
-  attempts(eventId: string, destination = ''): Promise<readonly FailedAttempt[]> {
+  async attempts(eventId: string, destination = ''): Promise<readonly FailedAttempt[]> {
+    checkNames('deadEvents.attempts', { eventId, destination })
     return this.#orIfLenient('attempts', [], () => this.#people.attempts({ eventId, destination }))
   }
 
@@ -109,7 +111,8 @@ export class DeadEventManager {
    * Makes one DEAD event NEW again: its row for one destination, or without one all its DEAD rows. Returns
    * false if there is none.
    */
-  replay(eventId: string, destination?: string): Promise<boolean> {
+  async replay(eventId: string, destination?: string): Promise<boolean> {
+    checkNames('deadEvents.replay', { eventId, destination: destination ?? '' })
     return this.#orIfLenient('replay', false, async () => {
       const rows = destination === undefined ? await this.#deadRows(eventId) : [{ eventId, destination }]
       if (rows.length === 0) return false

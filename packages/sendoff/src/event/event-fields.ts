@@ -118,9 +118,10 @@ function checkDate(name: string, value: unknown): void {
   checkTime(name, value.getTime())
 }
 
-// Every store keeps times of these years exactly. The range is that of MySQL.
-const earliestMs = Date.UTC(1000, 0, 1)
-const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** Every store keeps times of these years exactly. The range is that of MySQL. */
+export const earliestMs = Date.UTC(1000, 0, 1)
+/** The last of these times. */
+export const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** Throws for a time that some store cannot keep. */
 export function checkTime(name: string, ms: number): void {

@@ -1,5 +1,3 @@
-import { OutboxError } from '../errors.ts'
-import { anything, checkOptions } from '../options.ts'
 import {
   type NewAuditEntry,
   type OutboxControls,
@@ -8,6 +6,7 @@ import {
   type Row,
   type StoreParts,
 } from '../store/index.ts'
+import { pauseTargetOf } from '../store/names.ts'
 
 /**
  * The pauses, as this process knows them. The store itself skips paused rows. These pauses are for rows that
@@ -30,8 +29,8 @@ export class Pauses {
     return requireParts(this.#store, ['controls'], 'Pausing').controls
   }
 
-  async pause(target: PauseTarget): Promise<void> {
-    checkTarget(target)
+  async pause(given: PauseTarget): Promise<void> {
+    const target = pauseTargetOf('pause', given)
     await this.#controls.pause(target, this.#entry('pause', target))
     this.update(await this.#controls.paused())
   }
@@ -41,8 +40,8 @@ export class Pauses {
     return this.#controls.paused()
   }
 
-  async resume(target: PauseTarget): Promise<void> {
-    checkTarget(target)
+  async resume(given: PauseTarget): Promise<void> {
+    const target = pauseTargetOf('resume', given)
     await this.#controls.resume(target, this.#entry('resume', target))
     this.update(await this.#controls.paused())
   }
@@ -77,11 +76,4 @@ export class Pauses {
     if (this.#eventTypes.size + this.#destinations.size === 0) return false
     return this.#eventTypes.has(eventType) || this.#destinations.has(destination)
   }
-}
-
-function checkTarget(target: PauseTarget): void {
-  checkOptions('a pause', target, { eventType: anything, destination: anything })
-  const [value, ...more] = Object.values(target) as unknown[]
-  if (typeof value === 'string' && more.length === 0) return
-  throw new OutboxError('OUTBOX_INVALID_OPTION', 'Name what to pause: { eventType } or { destination }.')
 }

@@ -55,9 +55,10 @@ function tracked<StoreTx, Result>(context: TxContext<StoreTx>, work: () => Promi
 }
 
 function checkedTarget(target: CancelTarget): { eventId: string } | { idempotencyKey: string } {
-  const event = typeof target === 'string' ? { eventId: target } : target
+  const event = typeof target === 'string' ? { eventId: target } : (target ?? {})
   checkOptions('cancel', event, { eventId: text, idempotencyKey: text })
-  if (Object.values(event).filter((value) => value !== undefined).length === 1) return event
+  const given = Object.entries(event).filter(([, value]) => value !== undefined)
+  if (given.length === 1) return Object.fromEntries(given) as { eventId: string }
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
     'Name the event to cancel: its id, { eventId } or { idempotencyKey }.',

@@ -8,12 +8,10 @@ import {
   type StoredRouting,
   type StoredRule,
 } from '../store/index.ts'
+import { maxDestinationLength } from '../store/names.ts'
 import type { EventTypeLike } from './listener-registry.ts'
 import type { DestinationOptions, RoutingOptions, RoutingRule } from './routing-options.ts'
 import { fitsPattern } from './type-pattern.ts'
-
-/** The longest name of a destination, in characters. */
-export const maxDestinationLength = 50
 
 /** The most destinations of a routing. Each has its own queues and its own poller. */
 const maxDestinations = 50

@@ -152,6 +152,52 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       }
     })
 
+    it('the empty destination can be paused and resumed like any other', async () => {
+      const { admin } = await opened()
+      await admin.pause({ destination: '' })
+      deepEqual(await admin.paused(), [{ destination: '' }])
+      await admin.resume({ destination: '' })
+      deepEqual(await admin.paused(), [])
+    })
+
+    it('a name that is missing, or that not every store keeps, is refused before the store is asked', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 1, 'Error: no')
+      const none = undefined as never
+      const nul = 'a\0'
+      const calls: readonly (() => unknown)[] = [
+        () => admin.as('a'.repeat(256)),
+        () => admin.as(nul),
+        ...[none, '', nul].flatMap((id) => [
+          () => admin.event(id),
+          () => admin.replayEdited(id, { total: 1 }),
+          () => admin.pause({ eventType: id }),
+          () => admin.resume({ eventType: id }),
+        ]),
+        ...[none, '', nul, 'k'.repeat(256)].flatMap((key) => [
+          () => admin.keys.retry(key),
+          () => admin.keys.skip(key),
+          () => admin.keys.park(key),
+          () => admin.keys.unpark(key),
+        ]),
+        () => admin.keys.park('k', 'd'.repeat(51)),
+        () => admin.pause({ destination: 'd'.repeat(51) }),
+        () => admin.pause({ eventType: 'e'.repeat(129) }),
+        () => admin.copy({}, { to: none }),
+        () => admin.browse({ text: nul }),
+        () => admin.browse({ eventId: '\ud800' }),
+        () => admin.browse({ since: new Date(8.64e15) }),
+        () => admin.browse({ until: -1e15 }),
+        () => admin.plan('replay', { eventType: nul }),
+      ]
+      for (const call of calls) {
+        await rejects(async () => call(), { code: 'OUTBOX_INVALID_OPTION' }, String(call))
+      }
+      deepEqual((await admin.audit.list()).entries, [])
+      const [first, last] = [Date.UTC(1000, 0, 1), Date.UTC(9999, 11, 31)]
+      equal((await admin.browse({ since: first, until: last })).events.length, 1)
+    })
+
     it('pages follow one another by cursors, newest or oldest first', async () => {
       const { store, admin } = await opened()
       const ids = (await write(store, 25)).map(({ eventId }) => eventId)
@@ -729,8 +775,7 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
 
     async function opened(): Promise<{ store: AdminTestStore<Tx>; admin: OutboxAdmin<Tx> }> {
       const store = await open()
-      const events = [Placed] as never
-      return { store, admin: outboxAdmin({ store, events }).as('ann') }
+      return { store, admin: outboxAdmin({ store, events: [Placed] }).as('ann') }
     }
   })
 }

@@ -115,6 +115,17 @@ describe('the dead event manager', () => {
     match(log[0]!, /DeadEventManager\.query failed\. Error: away/)
   })
 
+  it('refuses an event without an id, or with one that no database stores', async () => {
+    const manager = new DeadEventManager({ store: memoryStore(), lenient: true })
+    for (const id of [undefined as never, '', 'a\0']) {
+      const refused = { code: 'OUTBOX_INVALID_OPTION', message: /"eventId"/ }
+      await rejects(manager.replay(id), refused)
+      await rejects(manager.attempts(id), refused)
+    }
+    await rejects(manager.replay('a', 'd'.repeat(51)), { message: /"destination" .* at most 50 characters/ })
+    deepEqual(await manager.query({ destination: '' }), [])
+  })
+
   it('refuses filters and options that do not exist', () => {
     const manager = new DeadEventManager({ store: memoryStore() })
     throws(() => manager.query({ type: 'Paid' } as object), {

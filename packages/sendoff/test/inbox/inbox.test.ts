@@ -213,11 +213,11 @@ describe('bad input', () => {
       throw new Error('the handler must not run')
     }
     const bad: [unknown, RegExp][] = [
-      [undefined, /needs a non-empty string as its id, not a undefined/],
+      [undefined, /needs a non-empty string as its id, not undefined/],
       [null, /not null/],
       ['', /not an empty string/],
       [7, /not 7/],
-      [{}, /not a undefined/],
+      [{}, /not undefined/],
       [{ eventId: '' }, /not an empty string/],
       ['x'.repeat(256), /has 256 characters; at most 255 are stored/],
       ['a\0b', /NUL/],

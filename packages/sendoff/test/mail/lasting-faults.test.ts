@@ -37,7 +37,7 @@ const faults: Readonly<Record<string, Fault>> = {
   'an attachment without a content': [
     { resolveAttachment: () => undefined as never },
     { text: 'x', ...referenced },
-    /returned a undefined/,
+    /returned undefined/,
   ],
 }
 

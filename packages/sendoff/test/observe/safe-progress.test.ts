@@ -55,6 +55,7 @@ for (const [how, onProgress] of callbacks) {
     it('of a purge, which is no outage of the store', async (t) => {
       const { store, logger, log } = await parts(3)
       const outages: unknown[] = []
+      const told = Promise.withResolvers<void>()
       const purge = { deadRetentionMs: 1, batchSize: 2, onProgress }
       const clock = fakeClock({ now: Date.now() + 60_000 })
       await new OutboxPurgeScheduler({ store, logger, clock, ...purge }).runOnce()
@@ -62,15 +63,16 @@ for (const [how, onProgress] of callbacks) {
       equal(log[0], 'The onProgress of the purge failed, and the work goes on. Error: no notice')
 
       log.length = 0
-      const outbox = Outbox.multiNode({ store, logger, purge })
+      const telling = {
+        ...logger,
+        error(line: string) {
+          log.push(line)
+          told.resolve()
+        },
+      }
+      const outbox = Outbox.multiNode({ store, logger: telling, purge })
       t.after(() => outbox.close())
       outbox.events.on('outage', (report) => outages.push(report))
-      const told = Promise.withResolvers<void>()
-      const tell = logger.error
-      logger.error = (line) => {
-        tell(line)
-        told.resolve()
-      }
       await outbox.start()
       await told.promise
       await outbox.close()

@@ -42,3 +42,19 @@ onEveryStoreOnce('calls of operators before the start fail with a code, if at al
   })
   await outbox.close()
 })
+
+onEveryStoreOnce('a name that is missing or too long is refused, and means no other', async (test, open) => {
+  const { outbox } = await startOutbox(test, open())
+  const refused = { code: 'OUTBOX_INVALID_OPTION' }
+  const none = undefined as never
+  for (const name of [none, '', 'a\0', 'k'.repeat(256)]) {
+    await rejects(outbox.pause({ eventType: name }), refused)
+    if (!open().orderingKeys) continue
+    for (const what of ['retry', 'skip', 'park', 'unpark'] as const) {
+      await rejects(outbox.blockedKeys[what](name), refused)
+    }
+  }
+  await rejects(outbox.cancel(none), { ...refused, message: /^Name the event to cancel/ })
+  await rejects(outbox.cancel({ eventId: none }), refused)
+  equal((await outbox.cancel({ eventId: 'e-1', idempotencyKey: none })).eventId, undefined)
+})
