@@ -77,20 +77,39 @@ async function copyRows<Tx>(
   now: number,
 ): Promise<number> {
   if (rows.length === 0) return 0
-  const eventIds = rows.map(({ eventId }) => eventId)
-  const known = await store.people.query({ eventIds, limit: eventIds.length * 100 })
-  const taken = new Set(known.flatMap(({ eventId, destination }) => (destination === to ? [eventId] : [])))
-  const added = rows.filter(({ eventId }) => !taken.has(eventId)).map((row) => copyOf(row, to, now))
-  if (added.length === 0) return 0
+  let taken = await takenOf(store, rows, to)
+  for (;;) {
+    const added = rows.filter(({ eventId }) => !taken.has(eventId)).map((row) => copyOf(row, to, now))
+    if (added.length === 0) return 0
 
-  const keys = [...new Set(added.flatMap(({ orderingKey }) => orderingKey ?? []))]
-  await store.transaction(async (tx) => {
-    // In modes that keep order, the commit order of a key has to be its write order.
-    if (keys.length > 0) await store.lanes?.lock({ tx, keys })
-    await store.insert({ tx, rows: added })
-    await store.actions.record({ entry, rows: added, tx })
-  })
-  return added.length
+    const keys = [...new Set(added.flatMap(({ orderingKey }) => orderingKey ?? []))]
+    try {
+      await store.transaction(async (tx) => {
+        // In modes that keep order, the commit order of a key has to be its write order.
+        if (keys.length > 0) await store.lanes?.lock({ tx, keys })
+        await store.insert({ tx, rows: added })
+        await store.actions.record({ entry, rows: added, tx })
+      })
+      return added.length
+    } catch (error) {
+      if (!(error instanceof OutboxError && error.code === 'OUTBOX_DUPLICATE_EVENT_ID')) throw error
+      // Another copy, or a writer, has added some of them meanwhile.
+      const known = taken.size
+      taken = await takenOf(store, rows, to)
+      if (taken.size === known) throw error
+    }
+  }
+}
+
+/** Returns the ids of those events that have the destination already. */
+async function takenOf<Tx>(
+  { people }: StoreWith<Tx, 'people'>,
+  rows: readonly StoredRow[],
+  to: string,
+): Promise<ReadonlySet<string>> {
+  const eventIds = rows.map(({ eventId }) => eventId)
+  const known = await people.query({ eventIds, destination: to, limit: eventIds.length })
+  return new Set(known.map(({ eventId }) => eventId))
 }
 
 function copyOf(row: StoredRow, destination: string, now: number): NewRow {

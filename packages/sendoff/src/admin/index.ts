@@ -31,4 +31,10 @@ export { outboxAdmin, type OutboxAdmin, type OutboxAdminOptions } from './outbox
 export type { Overview, OverviewCount, OverviewGroup } from './overview.ts'
 export type { Plan, PlanOptions } from './plan.ts'
 export type { PlanProgress, PlanResult, RunOptions } from './plan-run.ts'
-export { replacesHeader, type Replacement, type ReplacementOptions } from './replacement.ts'
+export {
+  type AnyDefinedEvent,
+  type PayloadCheck,
+  replacesHeader,
+  type Replacement,
+  type ReplacementOptions,
+} from './replacement.ts'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
-import type { DefinedEvent } from '../event/event-type.ts'
 import { type Logger, loggerFrom } from '../observe/logger.ts'
 import { SafeProgress } from '../observe/safe-progress.ts'
 import { anything, checkOptions, having, loggerOrFalse, requireOptions } from '../options.ts'
@@ -33,7 +32,12 @@ import {
   type RunParts,
   runPlan,
 } from './plan-run.ts'
-import { replaceEvent, type Replacement, type ReplacementOptions } from './replacement.ts'
+import {
+  type AnyDefinedEvent,
+  replaceEvent,
+  type Replacement,
+  type ReplacementOptions,
+} from './replacement.ts'
 
 /** Options of `outboxAdmin`. */
 export interface OutboxAdminOptions<Tx> {
@@ -42,7 +46,7 @@ export interface OutboxAdminOptions<Tx> {
   /** Who acts, for the audit. `admin.as()` sets it, too. Default: none, which allows looking only. */
   readonly actor?: string
   /** Event types whose payloads `replayEdited` checks. Default: none. */
-  readonly events?: readonly DefinedEvent<never, unknown>[]
+  readonly events?: readonly AnyDefinedEvent[]
   /** Gets the faults of progress callbacks. By default, they go to standard error; `false` drops them. */
   readonly logger?: Logger | false
   /** The clock for budgets and paces. Default: the clock of the machine. */

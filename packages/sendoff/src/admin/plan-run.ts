@@ -99,13 +99,17 @@ export async function runPlan<Tx>(parts: RunParts<Tx>, plan: Plan, options: RunO
   return new PlanRun(parts, plan, options, { id, affected: 0, progress }).run()
 }
 
-/** Continues a plan from where its audit entry says it is. */
+/** Continues a plan from where its audit entry says it is. Adds an audit entry of who does so. */
 export async function resumePlan<Tx>(
   parts: RunParts<Tx>,
   entry: AuditEntry,
   options: RunOptions,
 ): Promise<PlanResult> {
   const { at } = await parts.store.looks.bound()
+  // The entry of the plan names only the operator who began it.
+  const action = options.signal?.aborted ? 'stopRun' : 'resumeRun'
+  const detail = JSON.stringify({ plan: entry.id })
+  await parts.store.actions.record({ entry: { actor: parts.actor, action, detail }, rows: [] })
   const sinceLastMs = Math.max(0, at - (entry.updatedAt ?? at))
   return new PlanRun(parts, JSON.parse(entry.plan!) as Plan, options, entry, sinceLastMs).run()
 }

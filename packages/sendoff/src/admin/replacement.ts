@@ -4,7 +4,7 @@ import { EventEnvelope } from '../event/event-envelope.ts'
 import type { DefinedEvent } from '../event/event-type.ts'
 import { versionHeader } from '../event/event-versions.ts'
 import { JsonCodec } from '../event/json-codec.ts'
-import { describeIssues } from '../event/standard-schema.ts'
+import { describeIssues, type StandardSchema } from '../event/standard-schema.ts'
 import { checkOptions } from '../options.ts'
 import { isPending } from '../store/event-status.ts'
 import type { NewRow, StoredRow, StoreWith } from '../store/index.ts'
@@ -12,6 +12,17 @@ import { nameChecks } from '../store/names.ts'
 
 /** The header of a new event that names the event which it replaces. */
 export const replacesHeader = 'sendoff-replaces'
+
+/** An event type of any payload, as `defineEvent` returns it. */
+export type AnyDefinedEvent = Pick<
+  DefinedEvent<never, unknown>,
+  'name' | 'aggregateType' | 'aliases' | 'version'
+> & { readonly schema: PayloadCheck | undefined }
+
+/** The part of a schema that checks a payload. It does not depend on the type of the payload. */
+export interface PayloadCheck {
+  readonly '~standard': Pick<StandardSchema['~standard'], 'validate'>
+}
 
 /** Options of `replayEdited`. */
 export interface ReplacementOptions {
@@ -30,7 +41,7 @@ export interface Replacement {
 export async function replaceEvent<Tx>(
   store: StoreWith<Tx, 'people' | 'actions'>,
   actor: string,
-  events: readonly DefinedEvent<never, unknown>[],
+  events: readonly AnyDefinedEvent[],
   eventId: string,
   payload: unknown,
   options: ReplacementOptions,
@@ -54,7 +65,7 @@ export async function replaceEvent<Tx>(
     await store.lanes?.lock({ tx, keys: 'all' })
     const [inserted] = await store.insert({ tx, rows: [added], announce: true })
     if (inserted!.kind !== 'duplicate') {
-      await store.actions.record({ entry, rows: [row, added], tx })
+      await store.actions.record({ entry, rows: [row, added], affected: 1, tx })
     }
     return inserted!
   })
@@ -64,10 +75,7 @@ export async function replaceEvent<Tx>(
   return { eventId: added.eventId, isNew: true }
 }
 
-function isDefinedBy(
-  row: StoredRow,
-  { name, aggregateType, aliases }: DefinedEvent<never, unknown>,
-): boolean {
+function isDefinedBy(row: StoredRow, { name, aggregateType, aliases }: AnyDefinedEvent): boolean {
   return [{ aggregateType, eventType: name }, ...aliases].some(
     (type) => type.eventType === row.eventType && type.aggregateType === row.aggregateType,
   )
@@ -76,7 +84,7 @@ function isDefinedBy(
 async function checkPayload(
   { eventType }: StoredRow,
   payload: unknown,
-  definition: DefinedEvent<never, unknown> | undefined,
+  definition: AnyDefinedEvent | undefined,
 ): Promise<void> {
   const result = await definition?.schema?.['~standard'].validate(payload)
   if (result?.issues === undefined) return
@@ -87,11 +95,7 @@ async function checkPayload(
 }
 
 // A payload that fits the definition of its event has the newest version.
-function replacementOf(
-  row: StoredRow,
-  payload: unknown,
-  definition: DefinedEvent<never, unknown> | undefined,
-): NewRow {
+function replacementOf(row: StoredRow, payload: unknown, definition: AnyDefinedEvent | undefined): NewRow {
   const { aggregateId, tenantId, contentType, destination } = row
   const { aggregateType } = definition ?? row
   const eventType = definition?.name ?? row.eventType
@@ -113,10 +117,7 @@ function replacementOf(
   return { ...envelope.toRow(false), destination, orderingKey, partitionNo }
 }
 
-function headersOf(
-  { headers }: StoredRow,
-  definition: DefinedEvent<never, unknown> | undefined,
-): Record<string, string> {
+function headersOf({ headers }: StoredRow, definition: AnyDefinedEvent | undefined): Record<string, string> {
   const kept = readHeaders(headers)
   if (definition === undefined) return kept
   delete kept[versionHeader]

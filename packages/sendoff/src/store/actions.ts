@@ -124,6 +124,8 @@ export interface RecordRequest<Tx> {
   readonly entry: NewAuditEntry
   /** The rows that it is about. */
   readonly rows: readonly RowId[]
+  /** How many rows the action changed. Default: all that it is about. */
+  readonly affected?: number | undefined
   readonly tx?: Tx | undefined
 }
 

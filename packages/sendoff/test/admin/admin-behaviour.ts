@@ -256,7 +256,10 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       await block(head!)
       await admin.keys.park('p')
       const { blockedKeys, parkedKeys, counts } = await admin.overview()
-      deepEqual([blockedKeys, parkedKeys, counts.BLOCKED.count], [['k'], ['p'], 1])
+      deepEqual(
+        [blockedKeys, parkedKeys, counts.BLOCKED.count],
+        [['k'], ['p'], 1],
+      )
       deepEqual(
         (await admin.keys.blocked()).map(({ orderingKey, isParked, waiting }) => [
           orderingKey,
@@ -357,6 +360,35 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       deepEqual(copy!.occurredAt, original!.occurredAt)
       const { entries } = await admin.audit.list()
       equal(entries.filter(({ action }) => action === 'copy').length, 1)
+    })
+
+    it('two copies at once leave alone what the other has added, and copy each event once', async () => {
+      const { store, admin } = await opened()
+      const content = JSON.stringify({ rules: [], default: ['', 'mail'] })
+      await store.routing!.publish({ version: 1, content })
+      const rows = await write(store, 250, { eventType: 'Placed' })
+      // Both have looked for copies before one of them adds any.
+      const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const copies = both.map(async (own) => {
+        const query: typeof store.people.query = async (filter) => {
+          const known = await store.people.query(filter)
+          own.resolve()
+          await Promise.all(both.map(({ promise }) => promise))
+          return known
+        }
+        const late = instead(store, 'people', instead(store.people, 'query', query))
+        return outboxAdmin({ store: late }).as('ann').copy({ eventType: 'Placed' }, { to: 'mail' })
+      })
+      const [first, second] = await Promise.all(copies)
+      equal(first! + second!, rows.length)
+      equal(await store.people.count({ destination: 'mail' }), rows.length)
+      // A MULTI of Redis keeps the entry of a batch whose insert failed.
+      if ((await store.looks.describe()).kind === 'redis') return
+      const { entries } = await admin.audit.list()
+      equal(
+        entries.reduce((sum, { affected }) => sum + affected, 0),
+        rows.length,
+      )
     })
 
     it('failures are grouped by class, type and destination, without ids and numbers', async () => {
@@ -547,6 +579,15 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
         ),
       )
       await rejects(other.resumeRun(first.id), { code: 'OUTBOX_INVALID_PLAN', message: /is done/ })
+      deepEqual(
+        (await admin.audit.list()).entries.map(({ actor, action, detail }) => [
+          ...[actor, action, action === 'replay' || detail],
+        ]),
+        [
+          ['bob', 'resumeRun', JSON.stringify({ plan: first.id })],
+          ['ann', 'replay', true],
+        ],
+      )
     })
 
     it('a run whose plan another process has resumed stops before its next batch', async () => {
@@ -574,7 +615,7 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
 
       await rejects(running, { code: 'OUTBOX_PLAN_OVERTAKEN' })
       deepEqual(((await taken) as { acted: number }).acted, 6)
-      equal((await admin.audit.list()).entries.length, 1)
+      equal((await admin.audit.list()).entries.length, 2)
     })
 
     it('two operators who run plans on the same events at once change each event once', async () => {
@@ -720,6 +761,37 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       const { row } = (await admin.event(eventId))!
       deepEqual([row.aggregateType, row.eventType], ['__GLOBAL__', 'Ordered'])
       equal((JSON.parse(row.headers!) as Record<string, string>)['event-version'], '2')
+    })
+
+    it('an edited event counts once in the audit, which knows it by both ids', async () => {
+      const { store, admin } = await opened()
+      const [dead] = await kill(store, 1, 'Error: no', undefined, { eventType: 'Placed' })
+      const { eventId } = await admin.replayEdited(dead!.eventId, { total: 1 })
+      equal((await admin.audit.list()).entries[0]!.affected, 1)
+      for (const id of [dead!.eventId, eventId]) {
+        deepEqual(
+          (await admin.event(id))!.audit.map(({ action }) => action),
+          ['replayEdited'],
+        )
+      }
+    })
+
+    it('the id of a purged audit entry never comes back', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 1, 'Error: no')
+      const plan = await admin.plan('replay', {}, { all: true })
+      const stopped = await admin.run(plan, { signal: AbortSignal.abort() })
+      const { at } = await admin.audit.entry(stopped.id)
+      while ((await admin.overview()).at <= at) await new Promise((resolve) => setTimeout(resolve, 1))
+      await store.actions.purgeAudit({ olderThanMs: 0, limit: 10 })
+      await admin.pause({ eventType: 'Placed' })
+      const { entries } = await admin.audit.list()
+      deepEqual(
+        entries.map(({ action }) => action),
+        ['pause'],
+      )
+      ok(Number(entries[0]!.id) > Number(stopped.id))
+      await rejects(admin.resumeRun(stopped.id), { code: 'OUTBOX_INVALID_OPTION', message: /has no entry/ })
     })
 
     it('the audit is listed page by page, and purged', async () => {

@@ -65,11 +65,11 @@ export function memoryActions(parts: MemoryActionParts): OutboxActions<MemoryTx>
       return { eventId: found.length === 0 ? undefined : eventId, rows: free.map(idOf), held }
     },
 
-    async record({ entry, rows, tx }) {
+    async record({ entry, rows, affected, tx }) {
       const id = audit.nextId()
-      if (tx === undefined) return audit.add(entry, rows, id)
+      if (tx === undefined) return audit.add(entry, rows, id, affected)
       tx.assertOpen()
-      tx.afterCommit(() => void audit.add(entry, rows, id))
+      tx.afterCommit(() => void audit.add(entry, rows, id, affected))
       return id
     },
 

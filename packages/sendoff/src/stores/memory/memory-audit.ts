@@ -23,7 +23,7 @@ export class MemoryAudit {
   }
 
   /** Adds an entry about rows, and returns its id. */
-  add(entry: NewAuditEntry, rows: readonly RowId[], id = this.nextId()): string {
+  add(entry: NewAuditEntry, rows: readonly RowId[], id = this.nextId(), affected = rows.length): string {
     const { actor, action, detail = null, plan = null, state = null, progress = null } = entry
     const at = this.#now()
     this.#entries.set(id, {
@@ -35,7 +35,7 @@ export class MemoryAudit {
         detail,
         plan,
         state,
-        affected: rows.length,
+        affected,
         progress,
         updatedAt: plan === null ? null : at,
       },

@@ -30,10 +30,10 @@ export function mysqlActions<Tx extends object>(
       return cancelWithin(actionSteps(session, statements, skipsLocked), request)
     },
 
-    record: ({ entry, rows, tx }) =>
+    record: ({ entry, rows, affected, tx }) =>
       tx === undefined
-        ? own.briefly((session) => recordEntry(actionSteps(session, statements), entry, rows))
-        : recordEntry(actionSteps(driver.session(tx), statements), entry, rows),
+        ? own.briefly((session) => recordEntry(actionSteps(session, statements), entry, rows, affected))
+        : recordEntry(actionSteps(driver.session(tx), statements), entry, rows, affected),
 
     async audit({ id, before, limit }) {
       const { rows } =

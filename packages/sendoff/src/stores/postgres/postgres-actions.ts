@@ -24,10 +24,10 @@ export function postgresActions<Tx extends object>(
 
     cancelWithin: ({ tx, ...request }) => cancelWithin(stepsOf(driver.session(tx)), request),
 
-    record: ({ entry, rows, tx }) =>
+    record: ({ entry, rows, affected, tx }) =>
       tx === undefined
-        ? own.transaction((ownTx) => recordEntry(stepsOf(own.session(ownTx)), entry, rows))
-        : recordEntry(stepsOf(driver.session(tx)), entry, rows),
+        ? own.transaction((ownTx) => recordEntry(stepsOf(own.session(ownTx)), entry, rows, affected))
+        : recordEntry(stepsOf(driver.session(tx)), entry, rows, affected),
 
     async audit({ id, before, limit }) {
       const answer =

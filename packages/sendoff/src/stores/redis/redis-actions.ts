@@ -53,9 +53,9 @@ export function redisActions(run: RunScript, { driver, keyspace }: TransactionPl
       return { kind: 'ran', rows: answer[1].map(rowId), held: answer[2].map(heldRow) }
     },
 
-    async record({ entry, rows, tx }) {
+    async record({ entry, rows, affected = rows.length, tx }) {
       const ids = rows.map(({ eventId, destination }) => [eventId, destination])
-      const values = [JSON.stringify(entryValues(entry)), JSON.stringify(ids)]
+      const values = [JSON.stringify(entryValues(entry)), JSON.stringify(ids), String(affected)]
       if (tx === undefined) return (await run(recordScript, values)) as string
 
       const transaction = transactionOf(tx)

@@ -73,8 +73,9 @@ export async function recordEntry(
   steps: Pick<ActionSteps, 'addEntry' | 'addEntryRows'>,
   entry: NewAuditEntry,
   rows: readonly RowId[],
+  affected = rows.length,
 ): Promise<string> {
-  const id = await steps.addEntry(entry, rows.length)
+  const id = await steps.addEntry(entry, affected)
   if (rows.length > 0) await steps.addEntryRows(id, rows)
   return id
 }

@@ -7,10 +7,11 @@ export function addEntry(
   entry: NewAuditEntry,
   rows: readonly RowId[],
   now: number,
+  affected = rows.length,
 ): string {
   const { actor, action, detail = null, plan = null, state = null, progress = null } = entry
   const updatedAt = plan === null ? null : now
-  const values = [now, actor, action, detail, plan, state, rows.length, progress, updatedAt]
+  const values = [now, actor, action, detail, plan, state, affected, progress, updatedAt]
   const { id } = statements.addAudit.get(...values) as { id: number }
   addEntryRows(statements, id, rows)
   return String(id)

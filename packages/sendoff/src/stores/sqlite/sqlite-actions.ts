@@ -19,10 +19,10 @@ export function sqliteActions(own: OwnDriver): OutboxActions<SqliteHandle> {
       return cancelWithin(statementsOf(request.tx), request, own.now())
     },
 
-    record: async ({ entry, rows, tx }) =>
+    record: async ({ entry, rows, affected, tx }) =>
       tx === undefined
-        ? own.write((statements, now) => addEntry(statements, entry, rows, now))
-        : addEntry(statementsOf(tx), entry, rows, own.now()),
+        ? own.write((statements, now) => addEntry(statements, entry, rows, now, affected))
+        : addEntry(statementsOf(tx), entry, rows, own.now(), affected),
 
     audit: ({ id, before, limit }) =>
       own.read(({ audit, auditEntry }) => {
@@ -39,6 +39,7 @@ export function sqliteActions(own: OwnDriver): OutboxActions<SqliteHandle> {
     purgeAudit: ({ olderThanMs, limit }) =>
       own.write((statements, now) => {
         const old = statements.oldAudit.all(now - olderThanMs, limit) as { id: number }[]
+        if (old.length > 0) statements.keepAuditIds.run()
         for (const { id } of old) {
           statements.deleteAuditEvents.run(id)
           statements.deleteAudit.run(id)

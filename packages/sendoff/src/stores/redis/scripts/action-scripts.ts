@@ -122,11 +122,11 @@ return { 1, changedIds, held }
 `,
 )
 
-/** Adds an audit entry. Arguments: the entry and its rows as JSON. Returns its id. */
+/** Adds an audit entry. Arguments: the entry and its rows as JSON, affected rows. Returns its id. */
 export const recordScript = script(
   evenWhenFull,
   addAudit,
-  'return addAudit(cjson.decode(ARGV[1]), cjson.decode(ARGV[2]))',
+  'return addAudit(cjson.decode(ARGV[1]), cjson.decode(ARGV[2]), tonumber(ARGV[3]))',
 )
 
 /** Returns audit entries with their ids, newest first. Arguments: id to start before or `+inf`, limit. */

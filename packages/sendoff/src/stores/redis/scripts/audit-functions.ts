@@ -13,10 +13,10 @@ local function auditRows(id, ids)
   end
 end
 
-local function addAudit(entry, ids)
+local function addAudit(entry, ids, affected)
   local id = string.format('%.0f', call('HINCRBY', meta, 'audit', 1))
   local actor, action, detail, plan, status, progress = unpack(entry)
-  local fields = { now, actor, action, detail, plan, status, #ids, progress, plan and now }
+  local fields = { now, actor, action, detail, plan, status, affected or #ids, progress, plan and now }
   call('HSET', audits, id, cjson.encode(fields))
   call('ZADD', auditIds, id, id)
   auditRows(id, ids)

@@ -3,7 +3,7 @@ import type { SqliteTables } from '../schema/sqlite-tables.ts'
 const entryColumns = `id, at, actor, action, detail, plan, state, affected, progress, updated_at as updatedAt`
 
 /** The statements of operators' actions, and of their audit. */
-export function actionStatementsFor({ events, idempotency, lock, audit, auditEvent }: SqliteTables) {
+export function actionStatementsFor({ events, idempotency, lock, meta, audit, auditEvent }: SqliteTables) {
   return {
     // ? event id, ? destination. By the unique index.
     actionRow: `
@@ -35,10 +35,13 @@ export function actionStatementsFor({ events, idempotency, lock, audit, auditEve
     // ? seq. By primary key.
     deleteRow: `delete from ${events} where seq = ?`,
 
-    // ? now, ? actor, ? action, ? detail, ? plan, ? state, ? affected, ? progress, ? updated at.
+    // ? now, ? actor, ? action, ? detail, ? plan, ? state, ? affected, ? progress, ? updated at. By primary
+    // keys.
     addAudit: `
-  insert into ${audit} (at, actor, action, detail, plan, state, affected, progress, updated_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  insert into ${audit} (id, at, actor, action, detail, plan, state, affected, progress, updated_at)
+  values (1 + max(coalesce((select max(id) from ${audit}), 0),
+                  coalesce((select cast(value as integer) from ${meta} where key = 'purged_audit'), 0)),
+          ?, ?, ?, ?, ?, ?, ?, ?, ?)
   returning id`,
 
     // ? audit id, ? event id, ? destination. By primary key.
@@ -78,6 +81,13 @@ export function actionStatementsFor({ events, idempotency, lock, audit, auditEve
    where at < ? and state is not 'running'
    order by id
    limit ?`,
+
+    // Keeps the highest id that was in use, so that no later entry has the id of a purged one.
+    keepAuditIds: `
+  insert into ${meta} (key, value)
+  select 'purged_audit', cast(max(id) as text) from ${audit} where true
+  on conflict (key) do update set value = excluded.value
+   where cast(excluded.value as integer) > cast(value as integer)`,
 
     // ? audit id. By <table>_audit_event_id.
     deleteAuditEvents: `delete from ${auditEvent} where audit_id = ?`,
