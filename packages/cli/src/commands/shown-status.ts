@@ -144,7 +144,12 @@ function problemsText(overview: Overview, paint: Paint, width: number | undefine
     lines.push(paint('red', 'Events are due, and no process delivers.'))
   }
   add('paused:', paused.map(nameOf))
-  add('blocked keys:', blockedKeys)
+  add(
+    'blocked keys:',
+    blockedKeys.map(({ orderingKey, destination }) =>
+      destination === '' ? orderingKey : `${orderingKey} (${destination})`,
+    ),
+  )
   add('parked keys:', parkedKeys)
   add('types without a listener:', typesWithoutListener)
   return lines.join('\n')

@@ -77,7 +77,7 @@ function problemsOf(outbox: string, { overview }: StateAnswer): readonly Problem
     problems.push({
       tone: 'held',
       title: `${estimate(counts.BLOCKED)} blocked ${counts.BLOCKED.count === 1 ? 'event' : 'events'}`,
-      text: `Keys wait for an operator: ${some(blockedKeys)}`,
+      text: `Keys wait for an operator: ${some(blockedKeys.map(nameOfKey))}`,
       href: hrefOf(outbox, 'keys'),
       link: 'Open keys',
     })
@@ -385,6 +385,10 @@ function Rates({ outbox, state }: { outbox: string; state: StateAnswer }): JSX.E
       )}
     </Card>
   )
+}
+
+function nameOfKey({ orderingKey, destination }: StateAnswer['overview']['blockedKeys'][number]): string {
+  return destination === '' ? orderingKey : `${orderingKey} for ${destination}`
 }
 
 function some(names: readonly string[]): string {

@@ -234,7 +234,7 @@ function everyProblem(overview: Overview): Overview {
     counts: { ...overview.counts, BLOCKED: { count: 3, isExact: true } },
     oldestDue: { eventId: 'e-1', destination: '', eventType: 'OrderPaid', availableAt: 1, ageMs: 180_000 },
     paused: [{ eventType: 'OrderSent' }],
-    blockedKeys: ['customer-17'],
+    blockedKeys: [{ orderingKey: 'customer-17', destination: '' }],
     parkedKeys: ['customer-18'],
     processes: [worker],
     typesWithoutListener: ['OrderPaid'],

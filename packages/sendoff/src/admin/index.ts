@@ -28,7 +28,7 @@ export type { EventFilter, EventState } from './event-filter.ts'
 export type { FailureReport, GroupedFailure } from './failure-report.ts'
 export type { KeyAdmin } from './key-admin.ts'
 export { outboxAdmin, type OutboxAdmin, type OutboxAdminOptions } from './outbox-admin.ts'
-export type { Overview, OverviewCount, OverviewGroup } from './overview.ts'
+export type { Overview, OverviewCount, OverviewGroup, OverviewKey } from './overview.ts'
 export type { Plan, PlanOptions } from './plan.ts'
 export type { PlanProgress, PlanResult, RunOptions } from './plan-run.ts'
 export {

@@ -4,6 +4,7 @@ import type {
   OldestDue,
   PauseTarget,
   StoreDescription,
+  StoredRow,
   StoreWith,
   Tally,
   TallyPart,
@@ -23,8 +24,8 @@ export interface Overview {
   /** The event that has been due for the longest time, with its age; undefined if none is due. */
   readonly oldestDue: (OldestDue & { readonly ageMs: number }) | undefined
   readonly paused: readonly PauseTarget[]
-  /** Ordering keys of blocked events, up to 20 of the newest. */
-  readonly blockedKeys: readonly string[]
+  /** Ordering keys of blocked events with their destinations: those of up to 20 of the newest such events. */
+  readonly blockedKeys: readonly OverviewKey[]
   /** Parked ordering keys, up to 100. */
   readonly parkedKeys: readonly string[]
   /** Deliveries of the last five minutes, by event type and destination. */
@@ -33,6 +34,12 @@ export interface Overview {
   readonly processes: readonly LivingProcess[]
   /** Types of pending events that no living process has a listener for. */
   readonly typesWithoutListener: readonly string[]
+}
+
+/** An ordering key of one destination. */
+export interface OverviewKey {
+  readonly orderingKey: string
+  readonly destination: string
 }
 
 /** A number of events. Up to 10,000 it is exact, above that it may be an estimate. */
@@ -64,9 +71,7 @@ export async function readOverview<Tx>(store: StoreWith<Tx, 'looks'>): Promise<O
   const blocked =
     tally.blocked === 0
       ? []
-      : (await looks.scan({ filter, order: 'newest', limit: 20, window: scanWindow })).rows.map(
-          (row) => row.orderingKey,
-        )
+      : (await looks.scan({ filter, order: 'newest', limit: 20, window: scanWindow })).rows
   const groups = groupsOf(tally)
 
   return {
@@ -76,12 +81,20 @@ export async function readOverview<Tx>(store: StoreWith<Tx, 'looks'>): Promise<O
     groups,
     oldestDue: tally.oldestDue && { ...tally.oldestDue, ageMs: tally.at - tally.oldestDue.availableAt },
     paused,
-    blockedKeys: [...new Set(blocked.filter((key) => key !== null))],
+    blockedKeys: keysOf(blocked),
     parkedKeys: tally.parked,
     rates,
     processes,
     typesWithoutListener: typesWithoutListener(tally, processes),
   }
+}
+
+function keysOf(rows: readonly StoredRow[]): readonly OverviewKey[] {
+  const keys = new Map<string, OverviewKey>()
+  for (const { orderingKey, destination } of rows) {
+    if (orderingKey !== null) keys.set(`${destination}\n${orderingKey}`, { orderingKey, destination })
+  }
+  return [...keys.values()]
 }
 
 /**

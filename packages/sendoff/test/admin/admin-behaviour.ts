@@ -258,7 +258,7 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       const { blockedKeys, parkedKeys, counts } = await admin.overview()
       deepEqual(
         [blockedKeys, parkedKeys, counts.BLOCKED.count],
-        [['k'], ['p'], 1],
+        [[{ orderingKey: 'k', destination: '' }], ['p'], 1],
       )
       deepEqual(
         (await admin.keys.blocked()).map(({ orderingKey, isParked, waiting }) => [
@@ -294,6 +294,15 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
           ['park', 'ann', { orderingKey: 'p' }, 0],
         ],
       )
+    })
+
+    it('the overview names the destination that a key is blocked for', async () => {
+      const { store, admin } = await opened()
+      const failure = { error: 'Error: no', counted: true }
+      const rows = await write(store, 2, { orderingKey: 'k', destination: 'mail' })
+      const held = await store.claim({ lease: leaseOf('w'), limit: 2, rows })
+      await store.settle({ settlements: held.map((row) => ({ row, outcome: { kind: 'block', failure } })) })
+      deepEqual((await admin.overview()).blockedKeys, [{ orderingKey: 'k', destination: 'mail' }])
     })
 
     it('one event comes with its attempts, its audit and its neighbours, exactly as stored', async () => {

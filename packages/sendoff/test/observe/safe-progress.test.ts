@@ -77,7 +77,7 @@ for (const [how, onProgress] of callbacks) {
       await told.promise
       await outbox.close()
       deepEqual(outages, [])
-      match(log[0]!, /^The onProgress of the purge failed/)
+      match(log[0], /^The onProgress of the purge failed/)
     })
   })
 }
