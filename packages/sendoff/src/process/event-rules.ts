@@ -4,6 +4,7 @@ import type { EventMapping } from '../event/event-mapping.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { anything, checkOptions, kindOf } from '../options.ts'
 import type { DeliveryRule, Routing } from '../route/routing.ts'
+import type { Row } from '../store/index.ts'
 
 /** Stands for an event that no rule lets through to a destination. */
 export const filtered = Symbol('filtered')
@@ -20,11 +21,12 @@ export class EventRules {
   }
 
   /**
-   * Returns the event as a destination gets it, or `filtered`. The first rule decides whose `when` says yes.
-   * An event without a rule of this process goes on as it is. Rejects if a rule throws.
+   * Returns the event as a destination gets it, or `filtered`. The rules are those that routed its row: an
+   * upgrade may have renamed the event. The first one decides whose `when` says yes. An event without a rule
+   * of this process goes on as it is. Rejects if a rule throws.
    */
-  async apply(event: EventEnvelope, destination: string): Promise<EventEnvelope | typeof filtered> {
-    const rules = this.#rulesFor(event, destination)
+  async apply(event: EventEnvelope, row: RoutedRow): Promise<EventEnvelope | typeof filtered> {
+    const rules = this.#rulesFor(row)
     if (rules.length === 0) return event
     for (const { when, map } of rules) {
       if (when !== undefined && !(await when(event))) continue
@@ -33,16 +35,18 @@ export class EventRules {
     return filtered
   }
 
-  #rulesFor(event: EventEnvelope, destination: string): readonly DeliveryRule[] {
-    const name = `${event.eventType}\0${event.aggregateType}\0${destination}`
+  #rulesFor(row: RoutedRow): readonly DeliveryRule[] {
+    const name = `${row.eventType}\0${row.aggregateType}\0${row.destination}`
     const known = this.#known.get(name)
     if (known !== undefined) return known
     if (this.#known.size >= maxKnown) this.#known.clear()
-    const rules = this.#routing.rulesFor(destination, event)
+    const rules = this.#routing.rulesFor(row.destination, row)
     this.#known.set(name, rules)
     return rules
   }
 }
+
+type RoutedRow = Pick<Row, 'eventType' | 'aggregateType' | 'destination'>
 
 /** How many types are remembered at most. */
 const maxKnown = 10_000

@@ -102,7 +102,7 @@ export class ProcessingChain {
       const schema = route!.definition?.schema
       if (schema !== undefined) event = await this.#checkPayload(delivery, event, route!.definition!, schema)
       if (this.#options.rules !== undefined) {
-        const ruled = await this.#options.rules.apply(event, delivery.row.destination)
+        const ruled = await this.#options.rules.apply(event, delivery.row)
         if (ruled === filtered) return await this.#filtered(event)
         event = ruled
       }
@@ -181,7 +181,7 @@ export class ProcessingChain {
     const { rules } = this.#options
     if (rules === undefined || !(prepared instanceof EventEnvelope)) return prepared
     try {
-      const ruled = await rules.apply(prepared, delivery.row.destination)
+      const ruled = await rules.apply(prepared, delivery.row)
       return ruled === filtered ? await this.#filtered(prepared) : ruled
     } catch (error) {
       return this.#failed(delivery, prepared, route, error)

@@ -6,8 +6,8 @@ import type { EventTypeLike } from './listener-registry.ts'
 /** Which events go to which destinations. */
 export interface RoutingOptions {
   /**
-   * Raise it with every change of `rules` and `default`. The table keeps the routing with the highest
-   * version, and all writers follow it.
+   * Raise it with every change of `rules` and `default`, and with a new alias of a defined event that a rule
+   * names. The table keeps the routing with the highest version, and all writers follow it.
    */
   readonly version: number
   /** Every rule that fits an event adds its destinations: one row for each. */
@@ -23,8 +23,8 @@ export interface RoutingRule {
   /** The destinations that it adds. */
   readonly to: string | readonly string[]
   /**
-   * The types that it fits: names, in which each `*` stands for any characters, or defined events. Default:
-   * all.
+   * The types that it fits, as events are stored: names, in which each `*` stands for any characters, or
+   * defined events, each with its aliases. Default: all.
    */
   readonly events?: EventTypeLike | readonly EventTypeLike[]
   /**

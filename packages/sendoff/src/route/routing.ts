@@ -34,16 +34,22 @@ export class Routing {
     }
     const known = [...this.destinations.keys()]
     const rest = namesOf('default', options.default ?? '', known)
-    const rules = options.rules.map((rule, index) => ({ rule, parts: partsOf(rule, index, known) }))
+    const rules = options.rules.map((rule, index) => ({ rule, ...partsOf(rule, index, known) }))
     refuseDuplicates(rules)
-    const content: RoutingContent = { rules: rules.flatMap(({ parts }) => parts), default: rest }
+    const content: RoutingContent = {
+      rules: rules.flatMap(({ named, aliases }) => [...named, ...aliases]),
+      default: rest,
+    }
     this.stored = { version: options.version, content: JSON.stringify(content) }
-    this.#rules = rules.flatMap(({ rule, parts }) => parts.map((part) => deliveryRule(rule, part)))
+    this.#rules = rules.flatMap(({ rule, named, aliases }) =>
+      [...named, ...aliases].map((part) => deliveryRule(rule, part)),
+    )
   }
 
   /**
-   * Returns the rules by which an event of this type goes to a destination, in order. It is empty if the
-   * event was written by another version of the routing, or takes the default.
+   * Returns the rules by which an event goes to a destination, in order. They go by the type under which the
+   * event is stored, as at its write. It is empty if the event was written by another version of the routing,
+   * or takes the default.
    */
   rulesFor(destination: string, { aggregateType, eventType }: RoutedType): readonly DeliveryRule[] {
     return this.#rules.filter(
@@ -114,8 +120,14 @@ function checkDestination(name: string, settings: DestinationOptions): void {
   })
 }
 
-/** Returns what the table keeps of a rule: one part for each type that it names. */
-function partsOf(rule: RoutingRule, index: number, known: readonly string[]): readonly StoredRule[] {
+/** A rule, and what the table keeps of it: a part for each type that it names, and for each alias of these. */
+interface RuleParts {
+  readonly rule: RoutingRule
+  readonly named: readonly StoredRule[]
+  readonly aliases: readonly StoredRule[]
+}
+
+function partsOf(rule: RoutingRule, index: number, known: readonly string[]): Omit<RuleParts, 'rule'> {
   const what = `rule ${index + 1} of routing`
   checkOptions(what, rule, {
     to: anything,
@@ -130,15 +142,24 @@ function partsOf(rule: RoutingRule, index: number, known: readonly string[]): re
   const { events = '*' } = rule
   const types = Array.isArray(events) ? (events as readonly EventTypeLike[]) : [events as EventTypeLike]
   if (types.length === 0) throw invalidOption(what, 'events', events, () => 'at least one type of event')
-  return types.map((type) => {
+  const part = (type: string, aggregate: string): StoredRule => ({
+    type,
+    aggregate: rule.aggregateType ?? aggregate,
+    to,
+  })
+  const named = types.map((type) => {
     const name = typeof type === 'object' && type !== null ? nameOf(type) : type
     if (text(name) !== undefined) throw invalidOption(what, 'events', name, text)
     if (name.length > 128) throw invalidOption(what, 'events', type, () => 'names of at most 128 characters')
-    const aggregate = rule.aggregateType ?? (isDefinedEvent(type) ? type.aggregateType : '*')
-    if (aggregate.length > 64)
-      throw invalidOption(what, 'aggregateType', aggregate, () => 'a name of at most 64 characters')
-    return { type: name, aggregate, to }
+    const found = part(name, isDefinedEvent(type) ? type.aggregateType : '*')
+    if (found.aggregate.length > 64)
+      throw invalidOption(what, 'aggregateType', found.aggregate, () => 'a name of at most 64 characters')
+    return found
   })
+  const aliases = types.flatMap((type) =>
+    isDefinedEvent(type) ? type.aliases.map((former) => part(former.eventType, former.aggregateType)) : [],
+  )
+  return { named, aliases }
 }
 
 function namesOf(what: string, given: unknown, known: readonly string[]): readonly string[] {
@@ -158,24 +179,23 @@ function knownName(what: string, name: unknown, known: readonly string[]): strin
 }
 
 /**
- * Refuses a rule that can never decide anything: one before it has its type and destination, and no `when`.
+ * Refuses a rule that can never decide anything: one before it has its type and destination, and no `when`. A
+ * rule may leave an alias of its events to a rule before it.
  */
-function refuseDuplicates(
-  rules: readonly { readonly rule: RoutingRule; readonly parts: readonly StoredRule[] }[],
-): void {
+function refuseDuplicates(rules: readonly RuleParts[]): void {
   const taken = new Map<string, number>()
-  for (const [index, { rule, parts }] of rules.entries()) {
-    for (const { type, aggregate, to } of parts) {
+  for (const [index, { rule, named, aliases }] of rules.entries()) {
+    for (const [place, { type, aggregate, to }] of [...named, ...aliases].entries()) {
       for (const destination of to) {
         const name = JSON.stringify([type, aggregate, destination])
         const before = taken.get(name)
-        if (before !== undefined) {
+        if (before !== undefined && place < named.length) {
           throw new OutboxError(
             'OUTBOX_DUPLICATE_RULE',
             `Rule ${index + 1} of the routing sends "${type}" to "${destination}", as rule ${before} does for every such event. Remove one of them, or give rule ${before} a "when".`,
           )
         }
-        if (rule.when === undefined) taken.set(name, index + 1)
+        if (rule.when === undefined && before === undefined) taken.set(name, index + 1)
       }
     }
   }

@@ -1,6 +1,8 @@
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
+  type DefinedEvent,
+  defineEvent,
   DispatchResult,
   type EventEnvelope,
   fixedDelay,
@@ -204,7 +206,10 @@ describe('the routing of a table', () => {
     const store = memoryStore()
     await (await outboxOf('multiNode', store, { routing: twoWays }).start()).close()
     const outbox = outboxOf('multiNode', store, { routing: { ...twoWays, rules: [] } })
-    await rejects(outbox.start(), { code: 'OUTBOX_ROUTING_CONFLICT' })
+    await rejects(outbox.start(), {
+      code: 'OUTBOX_ROUTING_CONFLICT',
+      message: /A new alias of an event that a rule names is such a change/,
+    })
     const same = await outboxOf('multiNode', store, { routing: twoWays }).start()
     await same.close()
   })
@@ -300,12 +305,17 @@ describe('the routing of a table', () => {
 })
 
 describe('rules', () => {
-  async function deliver(routing: RoutingOptions, writes: readonly [string, unknown][]) {
+  async function deliver(
+    routing: RoutingOptions,
+    writes: readonly [string, unknown][],
+    defined?: DefinedEvent<unknown>,
+  ) {
     const store = memoryStore()
     const events: EventEnvelope[] = []
-    const listeners = new ListenerRegistry().registerDefault((event) => void events.push(event), {
-      destination: 'kafka',
-    })
+    const listener = (event: EventEnvelope) => void events.push(event)
+    const listeners = new ListenerRegistry()
+    if (defined === undefined) listeners.registerDefault(listener, { destination: 'kafka' })
+    else listeners.register(defined, listener, { destination: 'kafka' })
     const outbox = await outboxOf('multiNode', store, { routing, listeners }).start()
     for (const [type, payload] of writes)
       await outbox.transaction(() => outbox.write(type, payload, { aggregateId: 'a-1' }))
@@ -377,6 +387,51 @@ describe('rules', () => {
         payloadJson: '{"was":1}',
       },
       { payload: 2, headers: {}, messageKey: orderingKey, target: undefined, orderingKey, payloadJson: '2' },
+    ])
+  })
+
+  it('the rules of the stored name decide about a renamed event, and see it as its listener does', async () => {
+    const { store, events } = await deliver(
+      {
+        version: 1,
+        destinations: { kafka: {} },
+        rules: [
+          { events: 'OrderPlaced', to: 'kafka', map: ({ eventType }) => ({ target: `old ${eventType}` }) },
+          { events: 'OrderSent', to: 'kafka', when: () => false },
+          { events: 'OrderCreated', to: 'kafka', when: ({ headers }) => headers.vip === 'yes' },
+        ],
+      },
+      [
+        ['OrderPlaced', 1],
+        ['OrderSent', 2],
+        ['OrderCreated', 3],
+      ],
+      defineEvent('OrderCreated', { aliases: ['OrderPlaced', 'OrderSent'] }),
+    )
+    deepEqual(
+      events.map(({ eventType, target, payload }) => [eventType, target, payload]),
+      [['OrderCreated', 'old OrderCreated', 1]],
+    )
+    equal((await rowsOf(store, EventStatus.DONE)).length, 3)
+  })
+
+  it('a rule for a defined event sends its former names to its destination, too', async () => {
+    const renamed = defineEvent('OrderCreated', { aliases: ['OrderPlaced'] })
+    const { events } = await deliver(
+      {
+        version: 1,
+        destinations: { kafka: {} },
+        rules: [{ events: renamed, to: 'kafka', map: () => ({ target: 'orders' }) }],
+      },
+      [
+        ['OrderPlaced', 1],
+        ['OrderCreated', 2],
+      ],
+      renamed,
+    )
+    deepEqual(events.map(({ eventType, target, payload }) => [eventType, target, payload]).toSorted(), [
+      ['OrderCreated', 'orders', 1],
+      ['OrderCreated', 'orders', 2],
     ])
   })
 

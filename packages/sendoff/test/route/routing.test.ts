@@ -1,7 +1,8 @@
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
+import { defineEvent } from '../../src/event/event-type.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
 import { EventRules, filtered } from '../../src/process/event-rules.ts'
 import { Expansion } from '../../src/route/expansion.ts'
@@ -95,7 +96,7 @@ describe('rules, for any routing', () => {
           const codec = JsonCodec.getDefault()
           const eventRules = new EventRules(new Routing({ version: 1, rules, destinations }), codec)
           const event = EventEnvelope.of({ ...eventTypes, payloadJson: '1', orderingKey: 'key' })
-          const ruled = await eventRules.apply(event, destination)
+          const ruled = await eventRules.apply(event, { ...eventTypes, destination })
 
           const own = given
             .map((each, index) => ({ ...each, index }))
@@ -113,5 +114,83 @@ describe('rules, for any routing', () => {
       ),
       { numRuns: 300 },
     )
+  })
+
+  it('the rules that decide at delivery are those that routed the row, whatever an upgrade calls the event', async () => {
+    const rule = fc.record({ events: pattern, aggregateType, to, yes: fc.boolean() })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(rule, { maxLength: 6 }),
+        fc.constantFrom(...names),
+        types,
+        types,
+        async (given, destination, storedTypes, upgradedTypes) => {
+          const rules = given.map(({ yes, ...each }) => ({ ...each, when: () => yes }))
+          const routing = new Routing({ version: 1, rules, default: 'hook', destinations })
+          const isRouted = rules.some((each) => each.to.includes(destination) && fits(each, storedTypes))
+          if (isRouted) equal(new Expansion(routing.stored).of(storedTypes).includes(destination), true)
+
+          const event = EventEnvelope.of({ ...upgradedTypes, payloadJson: '1' })
+          const ruled = await new EventRules(routing, JsonCodec.getDefault()).apply(event, {
+            ...storedTypes,
+            destination,
+          })
+          const saysYes = given.some(
+            (each) => each.yes && each.to.includes(destination) && fits(each, storedTypes),
+          )
+          equal(ruled, isRouted && !saysYes ? filtered : event)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a rule that names a defined event covers its aliases, at the write and at delivery', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(types, {
+          minLength: 1,
+          maxLength: 4,
+          selector: (each) => JSON.stringify([each.aggregateType, each.eventType]),
+        }),
+        types,
+        to,
+        async ([current, ...aliases], other, destinationsOfRule) => {
+          const { eventType, aggregateType: ofAggregate } = current!
+          const events = defineEvent(eventType, { aggregateType: ofAggregate, aliases })
+          const routing = new Routing({
+            version: 1,
+            rules: [{ events, to: destinationsOfRule, when: () => false }],
+            default: 'hook',
+            destinations,
+          })
+          const rules = new EventRules(routing, JsonCodec.getDefault())
+          const upgraded = EventEnvelope.of({ ...current!, payloadJson: '1' })
+          for (const stored of [current!, ...aliases, other]) {
+            const isCovered = [current!, ...aliases].some(
+              (each) => each.eventType === stored.eventType && each.aggregateType === stored.aggregateType,
+            )
+            deepEqual(new Expansion(routing.stored).of(stored), isCovered ? destinationsOfRule : ['hook'])
+            const destination = destinationsOfRule[0]!
+            equal(await rules.apply(upgraded, { ...stored, destination }), isCovered ? filtered : upgraded)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a rule may leave an alias to a rule before it, and no rule may come after one that covers it', () => {
+    const before = { events: 'Placed', aggregateType: 'Order', to: 'mail' }
+    const renamed = {
+      events: defineEvent('Created', { aggregateType: 'Order', aliases: ['Placed'] }),
+      to: ['mail', 'kafka'],
+    }
+    const { stored } = new Routing({ version: 1, rules: [before, renamed], destinations })
+    deepEqual(new Expansion(stored).of({ eventType: 'Placed', aggregateType: 'Order' }), ['mail', 'kafka'])
+    throws(() => new Routing({ version: 1, rules: [renamed, before], destinations }), {
+      code: 'OUTBOX_DUPLICATE_RULE',
+      message: /Rule 2 of the routing sends "Placed" to "mail", as rule 1 does/,
+    })
   })
 })
