@@ -109,7 +109,8 @@ export function oneOf(...values: readonly unknown[]): OptionCheck {
 /** Accepts an object that has all of these methods. */
 export function having(...methods: readonly string[]): OptionCheck {
   return (value) => {
-    if (typeof value !== 'object' || value === null) return `an object with ${calls(methods)}`
+    if (typeof value !== 'object' || value === null)
+      return methods.length === 0 ? 'an object' : `an object with ${calls(methods)}`
     const missing = methods.filter((name) => typeof (value as Record<string, unknown>)[name] !== 'function')
     if (missing.length === 0) return undefined
     const lacks = missing.length === methods.length ? '' : `, of which it lacks ${calls(missing)}`
@@ -128,7 +129,7 @@ function calls(methods: readonly string[]): string {
 /** Names the kind of a value. It does not repeat text, which may be private. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  if (Array.isArray(value)) return 'an array'
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value)
   if (value === '') return 'an empty string'

@@ -39,6 +39,8 @@ export class Delivery {
   reclaim: Promise<void> | undefined
   /** How long its listener took; undefined while none has returned. */
   listenerMs: number | undefined
+  /** Whether a `when` or `map` of the routing runs for it now. */
+  isInRules = false
   /** Its span; undefined if it is not traced. */
   trace: TracedCall | undefined
   /** Runs code in the context that the event was written in; undefined if none is carried. */

@@ -2,7 +2,14 @@ import { inspect } from 'node:util'
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import type { NewRow, Row } from '../store/index.ts'
 import { maxDelayMs } from '../store/rows.ts'
-import { checkFields, checkHeaders, checkTime, type EventFields, invalid } from './event-fields.ts'
+import {
+  checkFields,
+  checkHeaders,
+  checkTime,
+  type EventFields,
+  invalid,
+  type Refusal,
+} from './event-fields.ts'
 import type { EventMapping } from './event-mapping.ts'
 import { AggregateType, type EventType, nameOf } from './event-type.ts'
 import { versionOf } from './event-versions.ts'
@@ -221,6 +228,7 @@ export class EventEnvelope<Payload = unknown> {
     const copy = new EventEnvelope<Decoded>(this.#data, this.#codec)
     copy.#headers = this.#headers
     copy.#payload = { value }
+    copy.#mapping = this.#mapping
     return copy
   }
 
@@ -241,15 +249,18 @@ export class EventEnvelope<Payload = unknown> {
   }
 
   /**
-   * Returns the same event as a rule maps it for one destination. `payload` is JSON text or bytes. Throws
-   * `OUTBOX_INVALID_EVENT` if a mapped part breaks a rule.
+   * Returns the same event as a rule maps it for one destination. `payload` is JSON text or bytes. Throws the
+   * refusal if its headers break a rule.
    */
-  mapped(mapping: EventMapping, payload: string | Uint8Array | undefined): EventEnvelope {
+  mapped(
+    mapping: EventMapping,
+    payload: string | Uint8Array | undefined,
+    refusal: Refusal = invalid,
+  ): EventEnvelope {
     const { headers } = mapping
-    if (headers !== undefined) checkHeaders(headers)
     const data = {
       ...this.#data,
-      ...(headers !== undefined && { headers: encodeHeaders(headers) }),
+      ...(headers !== undefined && { headers: mergedHeaders(this.headers, headers, refusal) }),
       ...(payload !== undefined && {
         payload,
         contentType: typeof payload === 'string' ? null : 'application/octet-stream',
@@ -408,10 +419,23 @@ function withoutHalves(json: string): string {
   return json.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`)
 }
 
-function encodeHeaders(headers: Readonly<Record<string, string>>): string | null {
+function mergedHeaders(
+  headers: Readonly<Record<string, string>>,
+  changes: NonNullable<EventMapping['headers']>,
+  refusal: Refusal,
+): string | null {
+  const isObject = typeof changes === 'object' && changes !== null && !Array.isArray(changes)
+  if (!isObject) checkHeaders(changes, refusal)
+  const all = Object.entries({ ...headers, ...changes }).filter(([, value]) => value !== undefined)
+  const merged = Object.fromEntries(all) as Record<string, string>
+  checkHeaders(merged, refusal)
+  return encodeHeaders(merged, refusal)
+}
+
+function encodeHeaders(headers: Readonly<Record<string, string>>, refusal: Refusal = invalid): string | null {
   const json = JSON.stringify(headers)
   if (Buffer.byteLength(json) > maxHeaderBytes)
-    throw invalid(`has more than ${maxHeaderBytes} bytes of headers.`)
+    throw refusal(`has more than ${maxHeaderBytes} bytes of headers.`)
   return json === '{}' ? null : json
 }
 

@@ -90,24 +90,27 @@ export function checkFields(
   if (headers !== undefined) checkHeaders(headers)
 }
 
+/** Makes the error for something that breaks a rule, from what is wrong with it. */
+export type Refusal = (problem: string) => OutboxError
+
 /** The error for an event that breaks a rule. */
 export function invalid(problem: string): OutboxError {
   return new OutboxError('OUTBOX_INVALID_EVENT', `The event ${problem}`)
 }
 
-function checkText(name: string, value: unknown, maxLength: number): void {
+function checkText(name: string, value: unknown, maxLength: number, refusal: Refusal = invalid): void {
   if (typeof value !== 'string' || value === '')
-    throw invalid(`needs a non-empty string as ${name}, not ${kindOf(value)}.`)
+    throw refusal(`needs a non-empty string as ${name}, not ${kindOf(value)}.`)
   if (value.length > maxLength) {
-    throw invalid(`has a ${name} of ${value.length} characters; at most ${maxLength} are stored.`)
+    throw refusal(`has a ${name} of ${value.length} characters; at most ${maxLength} are stored.`)
   }
-  checkCharacters(name, value)
+  checkCharacters(name, value, refusal)
 }
 
 // PostgreSQL stores neither of these. All stores refuse what one store refuses.
-function checkCharacters(name: string, value: string): void {
+function checkCharacters(name: string, value: string, refusal: Refusal): void {
   if (value.includes('\0') || !value.isWellFormed()) {
-    throw invalid(`has a NUL character or half a surrogate pair in its ${name}.`)
+    throw refusal(`has a NUL character or half a surrogate pair in its ${name}.`)
   }
 }
 
@@ -130,17 +133,17 @@ export function checkTime(name: string, ms: number): void {
 }
 
 /** Throws for headers that are not an object of strings. */
-export function checkHeaders(headers: unknown): void {
+export function checkHeaders(headers: unknown, refusal: Refusal = invalid): void {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
-    throw invalid(`needs an object of strings as headers, not ${kindOf(headers)}.`)
+    throw refusal(`needs an object of strings as headers, not ${kindOf(headers)}.`)
   }
   for (const [name, value] of Object.entries(headers)) {
-    if (typeof value !== 'string') throw invalid(`needs a string as header "${name}", not ${kindOf(value)}.`)
-    checkCharacters('headers', name)
-    checkCharacters('headers', value)
+    if (typeof value !== 'string') throw refusal(`needs a string as header "${name}", not ${kindOf(value)}.`)
+    checkCharacters('headers', name, refusal)
+    checkCharacters('headers', value, refusal)
     // A worker would wait for a version that no process will ever know.
     if (name === versionHeader && !isVersion(value)) {
-      throw invalid(
+      throw refusal(
         `needs a whole number of at least 1 as header "${versionHeader}": it is the version of the payload.`,
       )
     }

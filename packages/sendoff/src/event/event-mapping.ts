@@ -1,9 +1,12 @@
 /** The parts of an event that are different for one destination. Its ordering key always stays. */
 export interface EventMapping {
-  /** The payload, as any JSON value or as bytes. Default: that of the event. */
+  /**
+   * The payload, as any JSON value or as bytes. A listener of a defined event gets the output of its schema,
+   * so that this is the schema's input. Default: that of the event.
+   */
   readonly payload?: unknown
-  /** All headers. Default: those of the event. */
-  readonly headers?: Readonly<Record<string, string>>
+  /** Headers to add to those of the event, or to replace. `undefined` removes one. Default: none. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
   /** The key that a publisher gives the message. Default: the ordering key. */
   readonly messageKey?: string | null
   /**

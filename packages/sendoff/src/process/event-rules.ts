@@ -1,7 +1,10 @@
 import { OutboxError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { Refusal } from '../event/event-fields.ts'
 import type { EventMapping } from '../event/event-mapping.ts'
+import type { DefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
+import { describeIssues } from '../event/standard-schema.ts'
 import { anything, checkOptions, kindOf } from '../options.ts'
 import type { DeliveryRule, Routing } from '../route/routing.ts'
 import type { Row } from '../store/index.ts'
@@ -23,14 +26,19 @@ export class EventRules {
   /**
    * Returns the event as a destination gets it, or `filtered`. The rules are those that routed its row: an
    * upgrade may have renamed the event. The first one decides whose `when` says yes. An event without a rule
-   * of this process goes on as it is. Rejects if a rule throws.
+   * of this process goes on as it is. A mapped payload has to fit the schema of the definition. Rejects if a
+   * rule throws.
    */
-  async apply(event: EventEnvelope, row: RoutedRow): Promise<EventEnvelope | typeof filtered> {
+  async apply(
+    event: EventEnvelope,
+    row: RoutedRow,
+    definition?: DefinedEvent<unknown>,
+  ): Promise<EventEnvelope | typeof filtered> {
     const rules = this.#rulesFor(row)
     if (rules.length === 0) return event
     for (const { when, map } of rules) {
       if (when !== undefined && !(await when(event))) continue
-      return map === undefined ? event : mappedEvent(event, await map(event), this.#codec)
+      return map === undefined ? event : mappedEvent(event, await map(event), this.#codec, definition)
     }
     return filtered
   }
@@ -53,37 +61,50 @@ const maxKnown = 10_000
 
 const mappingChecks = { payload: anything, headers: anything, messageKey: anything, target: anything }
 
-function mappedEvent(event: EventEnvelope, mapping: EventMapping, codec: JsonCodec): EventEnvelope {
-  checkOptions(`the mapping of event ${event.eventId}`, mapping, mappingChecks)
+async function mappedEvent(
+  event: EventEnvelope,
+  mapping: EventMapping,
+  codec: JsonCodec,
+  definition: DefinedEvent<unknown> | undefined,
+): Promise<EventEnvelope> {
+  const refusal: Refusal = (problem) => invalidMapping(event, problem)
+  if (typeof mapping !== 'object' || mapping === null) {
+    throw refusal(`has to be an object, not ${kindOf(mapping)}. Return {} to change nothing.`)
+  }
+  checkOptions(`The mapping of event ${event.eventId}`, mapping, mappingChecks)
   const { payload, messageKey = null, target } = mapping
-  if (messageKey !== null && typeof messageKey !== 'string') throw notText(event, 'messageKey', messageKey)
-  if (target !== undefined && typeof target !== 'string') throw notText(event, 'target', target)
-  return event.mapped(mapping, payload === undefined ? undefined : encoded(event, payload, codec))
+  if (messageKey !== null && typeof messageKey !== 'string') throw refusal(notText('messageKey', messageKey))
+  if (target !== undefined && typeof target !== 'string') throw refusal(notText('target', target))
+  if (payload === undefined) return event.mapped(mapping, undefined, refusal)
+
+  const mapped = event.mapped(mapping, encoded(event, payload, codec), refusal)
+  const schema = definition?.schema
+  if (schema === undefined) return mapped
+  const result = await schema['~standard'].validate(mapped.payload)
+  if (result.issues === undefined) return mapped.withPayload(result.value)
+  throw refusal(
+    `has a payload that does not fit the schema of "${definition!.name}": ${describeIssues(result.issues)}. ` +
+      'Return what the schema takes, or register the listener by name.',
+  )
 }
 
 function encoded(event: EventEnvelope, payload: unknown, codec: JsonCodec): string | Uint8Array {
   if (payload instanceof Uint8Array) return new Uint8Array(payload)
+  const problem = 'has a payload that cannot be written as JSON.'
   let json: unknown
   try {
     json = codec.toJson(payload)
   } catch (cause) {
-    throw notJson(event, cause)
+    throw invalidMapping(event, problem, cause)
   }
   if (typeof json === 'string') return json
-  throw notJson(event)
+  throw invalidMapping(event, problem)
 }
 
-function notText({ eventId }: EventEnvelope, name: string, value: unknown): OutboxError {
-  return new OutboxError(
-    'OUTBOX_INVALID_MAPPING',
-    `The mapping of event ${eventId} needs a string as ${name}, not ${kindOf(value)}.`,
-  )
+function notText(name: string, value: unknown): string {
+  return `needs a string as ${name}, not ${kindOf(value)}.`
 }
 
-function notJson({ eventId }: EventEnvelope, cause?: unknown): OutboxError {
-  return new OutboxError(
-    'OUTBOX_INVALID_MAPPING',
-    `The mapping of event ${eventId} returned a payload that cannot be written as JSON.`,
-    { cause },
-  )
+function invalidMapping({ eventId }: EventEnvelope, problem: string, cause?: unknown): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_MAPPING', `The mapping of event ${eventId} ${problem}`, { cause })
 }

@@ -120,7 +120,7 @@ function checkDestination(name: string, settings: DestinationOptions): void {
   })
 }
 
-/** A rule, and what the table keeps of it: a part for each type that it names, and for each alias of these. */
+/** A rule, and what the table keeps of it: a part for each type that it names and each alias of these. */
 interface RuleParts {
   readonly rule: RoutingRule
   readonly named: readonly StoredRule[]

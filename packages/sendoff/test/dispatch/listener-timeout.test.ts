@@ -2,7 +2,13 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { exponentialBackoff } from '../../src/retry/exponential-backoff.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { Gate } from '../fixtures/gate.ts'
-import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import {
+  onEveryStore,
+  onEveryStoreOnce,
+  rowOf,
+  startOutbox,
+  writeTested,
+} from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 const retryPolicy = exponentialBackoff({ baseDelayMs: 1, maxDelayMs: 2 })
@@ -65,6 +71,32 @@ onEveryStore(
     match(log.join('\n'), /did not stop .* and was given up/)
   },
 )
+
+for (const hanging of ['when', 'map'] as const) {
+  onEveryStoreOnce(`a "${hanging}" that hangs is named in place of the listener`, async (test, open) => {
+    for (const isBatch of [false, true]) {
+      const listener = new RecordingListener()
+      const own = isBatch ? { onEvents: () => {} } : listener
+      const { outbox, store, metrics, log } = await startOutbox(test, open(), {
+        listeners: new ListenerRegistry().register('Tested', own, { destination: 'mail' }),
+        routing: {
+          version: 1,
+          destinations: { mail: { maxAttempts: 1, timeoutMs: 20 } },
+          rules: [{ to: 'mail', [hanging]: () => new Promise<never>(() => {}) }],
+        },
+        timeoutGraceMs: 20,
+        shutdownTimeoutMs: 1,
+      })
+      const [id] = await writeTested(outbox, 1)
+      await metrics.until((seen) => seen.dispatchDead === 1)
+      equal(listener.events.length, 0)
+      const expected = `A "when" or "map" of the routing for event ${id} (Tested) took longer than its 20 ms.`
+      equal((await rowOf(store, id!))!.lastError, `OutboxError: ${expected}`)
+      match(log.join('\n'), /A "when" or "map" of the routing for \S+ \(Tested\) did not stop 20 ms after/)
+      await outbox.close()
+    }
+  })
+}
 
 onEveryStore(
   'the slot of a listener that ignores its signal stays occupied for the time of a lease',

@@ -1,10 +1,12 @@
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { z } from 'zod'
 import {
   type DefinedEvent,
   defineEvent,
   DispatchResult,
   type EventEnvelope,
+  type EventMapping,
   fixedDelay,
   ListenerRegistry,
   type Logger,
@@ -308,7 +310,7 @@ describe('rules', () => {
   async function deliver(
     routing: RoutingOptions,
     writes: readonly [string, unknown][],
-    defined?: DefinedEvent<unknown>,
+    defined?: DefinedEvent<any, unknown>,
   ) {
     const store = memoryStore()
     const events: EventEnvelope[] = []
@@ -435,6 +437,80 @@ describe('rules', () => {
     ])
   })
 
+  const Sent = defineEvent('Sent', {
+    schema: z.object({
+      at: z.iso.datetime().transform((at) => new Date(at)),
+      vip: z.boolean().default(false),
+    }),
+  })
+
+  it('a mapped payload goes through the schema of its listener, and keeps what else is mapped', async () => {
+    const { events } = await deliver(
+      {
+        version: 1,
+        destinations: { kafka: {} },
+        rules: [
+          {
+            to: 'kafka',
+            map: (event) => ({
+              payload: { at: new Date((event.payload as { at: Date }).at.getTime() + 1) },
+              target: 'sent',
+              messageKey: 'm',
+            }),
+          },
+        ],
+      },
+      [['Sent', { at: '2026-03-01T12:00:00Z', vip: true }]],
+      Sent,
+    )
+    deepEqual(
+      events.map(({ payload, target, messageKey }) => [payload, target, messageKey]),
+      [[{ at: new Date('2026-03-01T12:00:00.001Z'), vip: false }, 'sent', 'm']],
+    )
+  })
+
+  it('a mapped payload that does not fit the schema is a failed attempt, and a batch gets it as it is', async () => {
+    for (const isBatch of [false, true]) {
+      const outbox = outboxOf('multiNode', memoryStore(), {
+        routing: {
+          version: 1,
+          destinations: { kafka: { maxAttempts: 1 } },
+          rules: [{ to: 'kafka', map: () => ({ payload: { at: 'secret' } }) }],
+        },
+      })
+      const got: unknown[] = []
+      if (isBatch) {
+        const listener = { onEvents: (events: readonly EventEnvelope[]) => void got.push(events[0]!.payload) }
+        outbox.on(Sent, listener, { destination: 'kafka' })
+      } else outbox.on(Sent, ({ payload }) => void got.push(payload), { destination: 'kafka' })
+      await outbox.start()
+      await outbox.transaction(() => outbox.write(Sent, { at: '2026-03-01T12:00:00Z' }))
+      await outbox.drain()
+      const [dead] = await outbox.deadEvents.query()
+      await outbox.close()
+      deepEqual(got, isBatch ? [{ at: 'secret' }] : [])
+      if (isBatch) equal(dead, undefined)
+      else match(dead!.lastError!, /mapping of event \S+ has a payload .* schema of "Sent": at: .*by name\.$/)
+    }
+  })
+
+  it('mapped headers go over those of the event, and undefined removes one', async () => {
+    const listeners = new ListenerRegistry()
+    const seen: unknown[] = []
+    listeners.registerDefault(({ headers }) => void seen.push({ ...headers }), { destination: 'kafka' })
+    const routing: RoutingOptions = {
+      version: 1,
+      destinations: { kafka: {} },
+      rules: [{ to: 'kafka', map: () => ({ headers: { source: 'shop', tenant: undefined } }) }],
+    }
+    const outbox = await outboxOf('multiNode', memoryStore(), { routing, listeners }).start()
+    const headers = { traceparent: '00-4bf9-00f0-01', tenant: 'acme', source: 'old' }
+    await outbox.transaction(() => outbox.write('A', 1, { headers }))
+    await outbox.drain()
+    await outbox.close()
+    deepEqual(seen, [{ traceparent: '00-4bf9-00f0-01', source: 'shop' }])
+  })
+
   it('of several rules for a destination, the first that says yes maps', async () => {
     const routing: RoutingOptions = {
       version: 1,
@@ -454,21 +530,29 @@ describe('rules', () => {
     )
   })
 
-  for (const [name, map] of Object.entries({
-    throws: () => {
-      throw new Error('no map')
-    },
-    'returns a payload that is not JSON': () => ({ payload: 1n }),
-    'returns bad headers': () => ({ headers: { a: 1 } }) as never,
-    'returns a number as its target': () => ({ target: 1 }) as never,
-  })) {
+  const failing: Record<string, [map: () => unknown, error: RegExp]> = {
+    throws: [
+      () => {
+        throw new Error('no map')
+      },
+      /no map/,
+    ],
+    'returns nothing': [() => undefined, /has to be an object, not undefined\. Return {}/],
+    'returns a payload that is not JSON': [() => ({ payload: 1n }), /has a payload that cannot be written/],
+    'returns bad headers': [() => ({ headers: { a: 1 } }), /needs a string as header "a", not 1\.$/],
+    'returns null as headers': [() => ({ headers: null }), /needs an object of strings as headers, not null/],
+    'returns too many headers': [() => ({ headers: { a: 'x'.repeat(65_536) } }), /more than 65536 bytes/],
+    'returns a number as its target': [() => ({ target: 1 }), /needs a string as target, not 1\.$/],
+    'returns what no mapping has': [() => ({ topic: 'x' }), /has no option "topic"/],
+  }
+  for (const [name, [map, error]] of Object.entries(failing)) {
     it(`a mapping that ${name} is a failed attempt of its destination alone`, async () => {
       const store = memoryStore()
       const { listeners, received } = recording()
       const routing: RoutingOptions = {
         version: 1,
         destinations: { kafka: {}, mail: { maxAttempts: 1 } },
-        rules: [{ to: 'kafka' }, { to: 'mail', map }],
+        rules: [{ to: 'kafka' }, { to: 'mail', map: map as () => EventMapping }],
       }
       const outbox = await outboxOf('multiNode', store, { routing, listeners }).start()
       await outbox.transaction(() => outbox.write('A', 1))
@@ -479,6 +563,8 @@ describe('rules', () => {
         dead.map(({ destination, attempts }) => [destination, attempts]),
         [['mail', 1]],
       )
+      match(dead[0]!.lastError!, error)
+      if (name !== 'throws') match(dead[0]!.lastError!, /The mapping of event /)
       deepEqual(
         received.map(({ destination }) => destination),
         ['kafka'],
