@@ -11,6 +11,11 @@ export function describeError(error: unknown): string {
   }
 }
 
+/** Describes an error as a part of a sentence: without a full stop at its end. */
+export function describeWithin(error: unknown): string {
+  return describeError(error).replace(/\.$/, '')
+}
+
 /** Returns a text without the characters that no database stores. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed()

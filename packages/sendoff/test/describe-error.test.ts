@@ -2,7 +2,7 @@ import { equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { describeError } from '../src/describe-error.ts'
+import { describeError, describeWithin } from '../src/describe-error.ts'
 import { errorChain } from '../src/publishers/error-chain.ts'
 
 describe('describeError', () => {
@@ -10,6 +10,11 @@ describe('describeError', () => {
     const error = new TypeError('a', { cause: new RangeError('b', { cause: 'c' }) })
     equal(describeError(error), 'TypeError: a; caused by RangeError: b; caused by Error: c')
     equal(describeError(undefined), 'Error: none given')
+  })
+
+  it('leaves the last full stop out within a sentence', () => {
+    equal(describeWithin(new TypeError('Not bound to parameter 1.')), 'TypeError: Not bound to parameter 1')
+    equal(describeWithin(new Error('no')), 'Error: no')
   })
 
   it('gives the errors that an error contains, wherever it is among the causes', () => {

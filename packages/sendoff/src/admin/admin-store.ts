@@ -1,4 +1,4 @@
-import { describeError } from '../describe-error.ts'
+import { describeWithin } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import { type OutboxStore, requireParts, type StorePart, type StoreWith } from '../store/index.ts'
 
@@ -56,14 +56,14 @@ export class AdminStore<Tx> {
     if (this.#store.refusedWrite?.(error)) {
       return new OutboxError(
         'OUTBOX_READ_ONLY',
-        `${what}() changes the table, but this database user may only read it: ${describeError(error)}. ` +
+        `${what}() changes the table, but this database user may only read it: ${describeWithin(error)}. ` +
           'Give outboxAdmin a store whose user has the rights of a worker.',
         { cause: error },
       )
     }
     return new OutboxError(
       'OUTBOX_STORE_FAILED',
-      `${what}() failed: ${describeError(error)}. Check the connection and the rights of its user, then try again.`,
+      `${what}() failed: ${describeWithin(error)}. Check the connection and the rights of its user, then try again.`,
       { cause: error },
     )
   }

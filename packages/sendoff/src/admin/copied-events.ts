@@ -10,7 +10,7 @@ import { scanWindow } from './limits.ts'
 export interface CopyOptions {
   /** The destination whose rows are copied. Default: the empty one. */
   readonly from?: string
-  /** The destination that gets them. The routing of the table has to name it. */
+  /** The destination that gets them. A rule or the default of the table's routing has to name it. */
   readonly to: string
   /**
    * Called after each batch with the number of events copied so far. Its faults are logged, and the copy goes
@@ -141,7 +141,8 @@ async function requireRouted<Tx>(store: StoreWith<Tx, 'routing'>, to: string): P
   if (known.includes(to)) return
   throw new OutboxError(
     'OUTBOX_UNKNOWN_DESTINATION',
-    `Events cannot be copied to "${to}", because the routing of the table does not name it. ` +
-      `It names ${[...new Set(known)].map((name) => `"${name}"`).join(', ') || 'none'}. Publish a routing with this destination first.`,
+    `Events cannot be copied to "${to}", because no rule of the routing of the table sends events to it. ` +
+      `Its rules and its default name ${[...new Set(known)].map((name) => `"${name}"`).join(', ') || 'none'}. ` +
+      'Name it in "to" of a rule or in "default", and publish the routing with a higher version. Or correct the name.',
   )
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { describeError } from '../describe-error.ts'
+import { describeWithin } from '../describe-error.ts'
 import { durationText } from '../duration-text.ts'
 import { OutboxError } from '../errors.ts'
 import { checkOptions, durationOrZero } from '../options.ts'
@@ -88,7 +88,7 @@ async function inUse<Tx>(store: OutboxStore<Tx>, clock: Clock): Promise<readonly
       {
         code: 'RIGHTS_MISSING',
         severity: 'info',
-        message: `The database user may not read all tables of the outbox, so its processes and counts were not examined: ${describeError(error)}.`,
+        message: `The database user may not read all tables of the outbox, so its processes and counts were not examined: ${describeWithin(error)}.`,
         fix: 'Give the user the right to select from all tables of the outbox.',
       },
     ]

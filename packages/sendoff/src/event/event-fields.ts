@@ -1,5 +1,6 @@
 import { OutboxError } from '../errors.ts'
 import { anything, checkOptions, kindOf } from '../options.ts'
+import type { TypeName } from '../store/index.ts'
 import { maxDelayMs } from '../store/rows.ts'
 import type { AggregateType } from './event-type.ts'
 import { isVersion, versionHeader } from './event-versions.ts'
@@ -32,7 +33,8 @@ export interface EventFields {
   readonly idempotencyKey?: string
 }
 
-const lengths = {
+/** The most characters of each text of an event. */
+export const lengths = {
   eventId: 36,
   eventType: 128,
   aggregateType: 64,
@@ -59,8 +61,7 @@ export function checkFields(
   eventType: string,
   aggregateType: string,
 ): void {
-  checkText('eventType', eventType, lengths.eventType)
-  checkText('aggregateType', aggregateType, lengths.aggregateType)
+  checkNames({ eventType, aggregateType }, invalid)
   for (const name in fields) {
     const value = fields[name as keyof EventFields]
     if (value === undefined || name === 'eventType' || name === 'aggregateType') continue
@@ -96,6 +97,12 @@ export type Refusal = (problem: string) => OutboxError
 /** The error for an event that breaks a rule. */
 export function invalid(problem: string): OutboxError {
   return new OutboxError('OUTBOX_INVALID_EVENT', `The event ${problem}`)
+}
+
+/** Throws for names under which no event can be stored. */
+export function checkNames({ eventType, aggregateType }: TypeName, refusal: Refusal): void {
+  checkText('eventType', eventType, lengths.eventType, refusal)
+  checkText('aggregateType', aggregateType, lengths.aggregateType, refusal)
 }
 
 function checkText(name: string, value: unknown, maxLength: number, refusal: Refusal = invalid): void {

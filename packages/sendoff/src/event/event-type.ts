@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.ts'
 import { anything, callable, checkOptions, count, invalidOption, type OptionCheck, text } from '../options.ts'
 import type { TypeName } from '../store/index.ts'
-import type { EventFields } from './event-fields.ts'
+import { checkNames, type EventFields } from './event-fields.ts'
 import {
   checkUpgrade,
   type EventVersions,
@@ -131,6 +131,7 @@ export function defineEvent(
     )
   }
 
+  checkStorable(`Event "${name}"`, { eventType: name, aggregateType: nameOf(aggregateType) })
   const type: DefinedEvent<unknown> = Object.freeze({
     name,
     aggregateType: nameOf(aggregateType),
@@ -162,12 +163,11 @@ export function isEventToWrite(value: unknown): value is EventToWrite {
 }
 
 const listOfNames: OptionCheck = (value) =>
-  Array.isArray(value) && value.every(isTypeName) ? undefined : 'a list of former names of the event'
+  Array.isArray(value) ? undefined : 'a list of former names of the event'
 
-function isTypeName(value: unknown): boolean {
-  if (typeof value === 'string') return value !== ''
-  const { aggregateType, eventType } = (value ?? {}) as Partial<TypeName>
-  return text(aggregateType) === undefined && text(eventType) === undefined
+/** Throws for names that the write would refuse. */
+function checkStorable(what: string, names: TypeName): void {
+  checkNames(names, (problem) => new OutboxError('OUTBOX_INVALID_OPTION', `${what} ${problem}`))
 }
 
 function aliasesOf(
@@ -178,7 +178,8 @@ function aliasesOf(
   const known = new Set([`${aggregateType}:${name}`])
   return Object.freeze(
     aliases.map((alias) => {
-      const former = typeof alias === 'string' ? { aggregateType, eventType: alias } : alias
+      const former = typeof alias === 'string' ? { aggregateType, eventType: alias } : { ...alias }
+      checkStorable(`An alias of event "${name}"`, former)
       const address = `${former.aggregateType}:${former.eventType}`
       if (known.has(address)) {
         throw new OutboxError(

@@ -1,4 +1,4 @@
-import { describeError } from '../describe-error.ts'
+import { describeWithin } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 
 /**
@@ -31,7 +31,7 @@ export function operatorCalls<Target extends object>(
 /** Returns a coded error for whatever a driver threw. An error that has a code already stays as it is. */
 export function storeFailure(what: string, error: unknown, advice: string): OutboxError {
   if (error instanceof OutboxError) return error
-  return new OutboxError('OUTBOX_STORE_FAILED', `${what}: ${describeError(error)}. ${advice}`, {
+  return new OutboxError('OUTBOX_STORE_FAILED', `${what}: ${describeWithin(error)}. ${advice}`, {
     cause: error,
   })
 }

@@ -52,7 +52,10 @@ export interface DestinationOptions {
   readonly timeoutMs?: number
   /** The delays between attempts. Default: `retryPolicy` of the outbox. */
   readonly retry?: RetryPolicy
-  /** How many attempts an event gets before it is DEAD. Default: `maxAttempts` of the outbox. */
+  /**
+   * How many attempts an event gets before it is DEAD; Infinity for no limit. Default: `maxAttempts` of the
+   * outbox.
+   */
   readonly maxAttempts?: number
   /** Stops deliveries for a while if most of them fail. No attempt is counted meanwhile. Default: none. */
   readonly circuitBreaker?: BreakerOptions | false

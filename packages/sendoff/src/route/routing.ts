@@ -1,7 +1,18 @@
 import { didYouMean } from '../closest-name.ts'
 import { OutboxError } from '../errors.ts'
+import { lengths } from '../event/event-fields.ts'
 import { isDefinedEvent, nameOf } from '../event/event-type.ts'
-import { anything, callable, checkOptions, count, duration, having, invalidOption, text } from '../options.ts'
+import {
+  anything,
+  callable,
+  checkOptions,
+  count,
+  countOrInfinity,
+  duration,
+  having,
+  invalidOption,
+  text,
+} from '../options.ts'
 import {
   maxRoutingVersion,
   type RoutingContent,
@@ -13,7 +24,7 @@ import type { EventTypeLike } from './listener-registry.ts'
 import type { DestinationOptions, RoutingOptions, RoutingRule } from './routing-options.ts'
 import { fitsPattern } from './type-pattern.ts'
 
-/** The most destinations of a routing. Each has its own queues and its own poller. */
+/** The most named destinations of a routing. Each has its own queues and its own poller. */
 const maxDestinations = 50
 
 /** A checked routing: what the table keeps of it, and what a worker needs to deliver by it. */
@@ -27,10 +38,9 @@ export class Routing {
     checkRouting(options)
     this.destinations = new Map([['', {}], ...Object.entries(options.destinations)])
     for (const [name, settings] of this.destinations) checkDestination(name, settings)
-    if (this.destinations.size > maxDestinations) {
-      throw invalidRouting(
-        `has ${this.destinations.size} destinations; at most ${maxDestinations} are possible.`,
-      )
+    const named = this.destinations.size - 1
+    if (named > maxDestinations) {
+      throw invalidRouting(`names ${named} destinations; at most ${maxDestinations} are possible.`)
     }
     const known = [...this.destinations.keys()]
     const rest = namesOf('default', options.default ?? '', known)
@@ -115,8 +125,8 @@ function checkDestination(name: string, settings: DestinationOptions): void {
     concurrency: count,
     timeoutMs: duration,
     retry: having('computeDelayMs'),
-    maxAttempts: count,
-    circuitBreaker: (value) => (value === false ? undefined : having()(value)),
+    maxAttempts: countOrInfinity,
+    circuitBreaker: (value) => (value === false ? undefined : having()(value) && 'an object, or false'),
   })
 }
 
@@ -128,7 +138,8 @@ interface RuleParts {
 }
 
 function partsOf(rule: RoutingRule, index: number, known: readonly string[]): Omit<RuleParts, 'rule'> {
-  const what = `rule ${index + 1} of routing`
+  const place = `rule ${index + 1}`
+  const what = `${place} of routing`
   checkOptions(what, rule, {
     to: anything,
     events: anything,
@@ -136,12 +147,14 @@ function partsOf(rule: RoutingRule, index: number, known: readonly string[]): Om
     when: callable,
     map: callable,
   })
-  if (rule.to === undefined) throw invalidRouting(`has a rule without "to": rule ${index + 1}.`)
+  if (rule.to === undefined) throw invalidRouting(`has a rule without "to": ${place}.`)
 
-  const to = namesOf(`rule ${index + 1}`, rule.to, known)
+  const to = namesOf(place, rule.to, known)
   const { events = '*' } = rule
   const types = Array.isArray(events) ? (events as readonly EventTypeLike[]) : [events as EventTypeLike]
   if (types.length === 0) throw invalidOption(what, 'events', events, () => 'at least one type of event')
+  const tooLong = (name: string, value: string, most: number) =>
+    invalidRouting(`has ${place} with ${name} of ${value.length} characters; at most ${most} are stored.`)
   const part = (type: string, aggregate: string): StoredRule => ({
     type,
     aggregate: rule.aggregateType ?? aggregate,
@@ -150,10 +163,10 @@ function partsOf(rule: RoutingRule, index: number, known: readonly string[]): Om
   const named = types.map((type) => {
     const name = typeof type === 'object' && type !== null ? nameOf(type) : type
     if (text(name) !== undefined) throw invalidOption(what, 'events', name, text)
-    if (name.length > 128) throw invalidOption(what, 'events', type, () => 'names of at most 128 characters')
+    if (name.length > lengths.eventType) throw tooLong('a type', name, lengths.eventType)
     const found = part(name, isDefinedEvent(type) ? type.aggregateType : '*')
-    if (found.aggregate.length > 64)
-      throw invalidOption(what, 'aggregateType', found.aggregate, () => 'a name of at most 64 characters')
+    if (found.aggregate.length > lengths.aggregateType)
+      throw tooLong('an aggregate type', found.aggregate, lengths.aggregateType)
     return found
   })
   const aliases = types.flatMap((type) =>

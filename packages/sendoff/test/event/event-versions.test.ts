@@ -38,12 +38,30 @@ describe('a definition with versions', () => {
     }
   })
 
+  it('refuses names that no event can be stored under', () => {
+    throws(() => define('x'.repeat(129), {}), {
+      code: 'OUTBOX_INVALID_OPTION',
+      message: /has a eventType of 129 characters; at most 128 are stored/,
+    })
+    throws(() => define('Placed', { aggregateType: 'x'.repeat(65) }), {
+      code: 'OUTBOX_INVALID_OPTION',
+      message: /^Event "Placed" has a aggregateType of 65 characters; at most 64 are stored/,
+    })
+    equal(define('x'.repeat(128), {}).name.length, 128)
+  })
+
   it('refuses aliases that are no names, come twice, or are its own name', () => {
-    for (const aliases of ['Ordered', [''], [7], [{ eventType: 'Ordered' }], [null]]) {
-      throws(() => define('Placed', { aliases }), {
-        code: 'OUTBOX_INVALID_OPTION',
-        message: /Option "aliases" of event "Placed" must be a list of former names/,
-      })
+    const refused: readonly (readonly [unknown, RegExp])[] = [
+      ['Ordered', /^Option "aliases" of event "Placed" must be a list of former names.* not a string\.$/],
+      [[''], /^An alias of event "Placed" needs a non-empty string as eventType, not an empty string\.$/],
+      [[7], /needs a non-empty string as eventType, not undefined/],
+      [[null], /needs a non-empty string as eventType, not undefined/],
+      [[{ eventType: 'Ordered' }], /needs a non-empty string as aggregateType, not undefined/],
+      [['x'.repeat(129)], /^An alias of event "Placed" has a eventType of 129 characters; at most 128 are/],
+      [['x\0'], /has a NUL character/],
+    ]
+    for (const [aliases, message] of refused) {
+      throws(() => define('Placed', { aliases }), { code: 'OUTBOX_INVALID_OPTION', message })
     }
     for (const aliases of [
       ['Placed'],

@@ -742,6 +742,46 @@ describe('bad input', () => {
     })
   }
 
+  const texts: Record<string, [options: unknown, text: RegExp]> = {
+    'a breaker that is true': [
+      { ...twoWays, destinations: { kafka: { circuitBreaker: true }, mail: {} } },
+      /"circuitBreaker" of destination "kafka" must be an object, or false, not true\.$/,
+    ],
+    'a routing that is null': [null, /"routing" of .* must be an object, not null\.$/],
+    'no type': [
+      { ...twoWays, rules: [{ events: [], to: 'kafka' }] },
+      /"events" of rule 1 of routing must be at least one type of event, not an empty array\.$/,
+    ],
+    'a long type': [
+      { ...twoWays, rules: [{ to: 'kafka' }, { events: 'x'.repeat(129), to: 'kafka' }] },
+      /^The routing has rule 2 with a type of 129 characters; at most 128 are stored\.$/,
+    ],
+    'a long aggregate type': [
+      { ...twoWays, rules: [{ aggregateType: 'x'.repeat(65), to: 'kafka' }] },
+      /^The routing has rule 1 with an aggregate type of 65 characters; at most 64 are stored\.$/,
+    ],
+    '51 named destinations': [
+      { ...twoWays, rules: [], destinations: named(51) },
+      /^The routing names 51 destinations; at most 50 are possible\.$/,
+    ],
+  }
+  for (const [name, [routing, text]] of Object.entries(texts)) {
+    it(`${name} is refused with a text that says so`, () => {
+      throws(() => Outbox.multiNode({ store: memoryStore(), routing: routing as RoutingOptions }), {
+        message: text,
+      })
+    })
+  }
+
+  it('50 named destinations are possible beside the empty one, and attempts without end', () => {
+    const { destinations } = new Routing({
+      version: 1,
+      rules: [],
+      destinations: { ...named(50), '': { maxAttempts: Infinity } },
+    })
+    equal(destinations.size, 51)
+  })
+
   it('a listener for a destination that the routing does not name is refused', async () => {
     const listeners = new ListenerRegistry().registerDefault(() => DispatchResult.done(), {
       destination: 'mial',
@@ -779,3 +819,7 @@ describe('bad input', () => {
     })
   })
 })
+
+function named(count: number): Record<string, object> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`d-${index}`, {}]))
+}

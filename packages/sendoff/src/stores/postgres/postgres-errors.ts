@@ -1,4 +1,4 @@
-import { describeError } from '../../describe-error.ts'
+import { describeWithin } from '../../describe-error.ts'
 import { OutboxError } from '../../errors.ts'
 
 interface ServerError {
@@ -100,7 +100,7 @@ export function readOnlyFailure(cause: unknown, isStandby: boolean | undefined):
       'database and connection string, and connect the store to the primary.'
   return new OutboxError(
     'OUTBOX_READ_ONLY',
-    `PostgreSQL refused a write: ${describeError(cause)}. ${advice}`,
+    `PostgreSQL refused a write: ${describeWithin(cause)}. ${advice}`,
     { cause },
   )
 }
@@ -115,7 +115,7 @@ export function preparedFailure(cause: unknown): unknown {
 
   return new OutboxError(
     'OUTBOX_POOLED_CONNECTION',
-    `PostgreSQL refused a prepared statement: ${describeError(cause)}. A pooler such as PgBouncer shares connections ` +
+    `PostgreSQL refused a prepared statement: ${describeWithin(cause)}. A pooler such as PgBouncer shares connections ` +
       'between transactions, and does not support prepared statements. Set "prepare: false" of postgresStore, use ' +
       'PgBouncer 1.21 or later with max_prepared_statements, or let the pooler keep a connection for each session.',
     { cause },
