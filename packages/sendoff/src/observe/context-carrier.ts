@@ -34,9 +34,12 @@ export class CarriedContext {
     for (const carrier of this.#carriers) {
       const onError = (error: unknown): void => this.#failed(carrier, error)
       const value: unknown = immediately(() => carrier.capture(), onError)
-      // Not every text can be stored, and a write must not fail because of its context.
-      if (typeof value === 'string') headers[carrier.name] = storableText(value)
-      else if (value !== undefined) onError(new TypeError('Its value is not a text.'))
+      // Not every text can be stored, and a write must not fail because of its context. A mended text could
+      // be the name of another tenant.
+      if (value === undefined) continue
+      if (typeof value !== 'string') onError(new TypeError('Its value is not a text.'))
+      else if (storableText(value) === value) headers[carrier.name] = value
+      else onError(new TypeError('Its value has a NUL character or half a surrogate pair.'))
     }
   }
 

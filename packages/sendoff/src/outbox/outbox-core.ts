@@ -229,7 +229,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       clock,
       logger,
       metrics,
-      writeContext: isCarrying ? new WriteContext(carried, tracing) : undefined,
+      writeContext: isCarrying ? new WriteContext(carried, tracing, pluggedIn) : undefined,
       writerHook: options.writerHook as WriterHook | undefined,
       writeOrder: () => this.#writeOrder,
       takeLateSignal: () => announcer.takeLateSignal(),

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { DispatchSettings } from '../dispatch/dispatcher-options.ts'
 import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import { storableText } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import { delay } from '../event/delay.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
@@ -313,6 +314,12 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
       restore: callable,
     })
     requireOptions(`a carrier in the context of ${what}`, carrier, ['name', 'capture', 'restore'])
+    if (isReservedHeader(carrier.name)) {
+      throw new OutboxError(
+        'OUTBOX_INVALID_OPTION',
+        `A carrier in the context of ${what} cannot have the name ${JSON.stringify(carrier.name)}: the outbox uses this header itself, or cannot store it. Give it another name.`,
+      )
+    }
   }
   checkOptions(`the health of ${what}`, health, {
     maxPollAgeMs: duration,
@@ -331,6 +338,11 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
     fallback: stage,
     permanentFailure: stage,
   })
+}
+
+/** Whether the outbox itself gives a header of this name a meaning, or cannot store the name. */
+function isReservedHeader(name: string): boolean {
+  return /^(event-version$|sendoff-|__proto__$)/i.test(name) || storableText(name) !== name
 }
 
 /** Refuses a margin as long as the lock: the lock would be due for renewal as soon as it is acquired. */

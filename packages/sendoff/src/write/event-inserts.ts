@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { HeadersOfWrite } from '../observe/write-context.ts'
 import { type InsertResult, type OutboxStore, requireParts } from '../store/index.ts'
 import { AmbientTransactions } from './ambient-transactions.ts'
 import type { HookCalls } from './hook-calls.ts'
@@ -38,12 +39,12 @@ export class EventInserts<UserTx, StoreTx> {
 
   /**
    * Returns the ids in order. A duplicate gets the id of the earlier event with its idempotency key. The
-   * `headers` are stored with events that have none of the same name.
+   * headers of the write are stored with events that have none of the same name.
    */
   async insert(
     context: TxContext<StoreTx>,
     events: readonly EventEnvelope[],
-    headers?: Readonly<Record<string, string>>,
+    write?: HeadersOfWrite,
   ): Promise<string[]> {
     const tx = context.currentTransaction()
     const isObservable = context.observable !== false
@@ -51,7 +52,7 @@ export class EventInserts<UserTx, StoreTx> {
       events,
       isObservable ? this.#hotPath : undefined,
       this.#tellsOthers,
-      headers,
+      write,
       this.#options.destinationsOf?.(),
     )
     let results: readonly InsertResult[]

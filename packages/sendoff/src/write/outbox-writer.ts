@@ -194,7 +194,7 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     const { eventType, eventId } = events[0]!
     const write = writeContext.begin({ eventType, eventId, count: events.length })
     try {
-      const ids = await this.#inserts.insert(context, events, write.headers)
+      const ids = await this.#inserts.insert(context, events, write)
       write.end()
       return ids
     } catch (error) {

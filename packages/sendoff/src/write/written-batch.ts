@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { HeadersOfWrite } from '../observe/write-context.ts'
 import type { DuplicateRow, InsertedRow, InsertResult, NewRow, Row } from '../store/index.ts'
 import { type ColdReason, type HotPath, type HotSlot, isWantedNow, type LeftToPoller } from './hot-path.ts'
 import { withHeaders } from './with-headers.ts'
@@ -28,7 +29,7 @@ export class WrittenBatch {
     events: readonly EventEnvelope[],
     hotPath: HotPath | undefined,
     tellsOthers: boolean,
-    headers: Readonly<Record<string, string>> | undefined,
+    write: HeadersOfWrite | undefined,
     destinationsOf: DestinationsOf | undefined,
   ) {
     this.#events = events
@@ -46,7 +47,7 @@ export class WrittenBatch {
       this.#places = wanted.map((row) => hotPath?.reserve(row.event, row.destination) ?? 'stopped')
       rows = expandedRows(wanted, this.#places)
     }
-    this.rows = headers === undefined ? rows : withHeaders(rows, headers)
+    this.rows = write === undefined ? rows : withHeaders(rows, write)
     this.isAnnounced =
       tellsOthers && this.#places.some((place) => typeof place === 'string' && isWantedNow(place))
   }

@@ -1,10 +1,11 @@
-import { deepEqual, equal, match, throws } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match, throws } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import type { ContextCarrier } from '../../src/observe/context-carrier.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
@@ -112,7 +113,9 @@ describe('a carrier', () => {
 
   it("yields to the event's own header, and is left out where it would be too large", async (test) => {
     const seen: unknown[] = []
-    const outbox = await Outbox.multiNode({ store: memoryStore(), logger: false, context: [tenant] }).start()
+    const log: string[] = []
+    const logger = { debug() {}, info() {}, warn: (line: string) => void log.push(line), error() {} }
+    const outbox = await Outbox.multiNode({ store: memoryStore(), logger, context: [tenant] }).start()
     test.after(() => outbox.close())
     outbox.on('Tested', ({ headers }) => void seen.push(headers['x-tenant']?.slice(0, 5), headers.a?.length))
     await outbox.transaction(() =>
@@ -123,6 +126,56 @@ describe('a carrier', () => {
     )
     await outbox.drain()
     deepEqual(seen, ['own', undefined, undefined, 65_520])
+    equal(log.length, 1)
+    match(log[0]!, /^An event is written without the "x-tenant" of its context, because its headers would/)
+  })
+
+  it('whose value is too large is left out alone, and the log names it without its value', async (test) => {
+    const time = fakeClock()
+    const log: string[] = []
+    const logger = { debug() {}, info() {}, warn: (line: string) => void log.push(line), error() {} }
+    const huge = { ...tenant, name: 'x-huge', capture: () => 'secret'.repeat(12_000) }
+    const store = memoryStore({ now: time.now })
+    const outbox = await Outbox.writerOnly({ store, logger, clock: time, context: [huge, tenant] }).start()
+    test.after(() => outbox.close())
+    const ids = await outbox.transaction(() =>
+      storage.run('acme', () =>
+        outbox.writeAll(Array.from({ length: 8 }, () => ({ type: { name: 'Tested' }, payload: 1 }))),
+      ),
+    )
+    for (const id of ids) deepEqual(JSON.parse((await rowOf(store, id))!.headers!), { 'x-tenant': 'acme' })
+    await time.advance(10_000)
+    equal(log.length, 6)
+    match(log[5]!, /^3 more events without the "x-huge" of their context within 10 s/)
+    doesNotMatch(log.join(), /secret/)
+  })
+
+  it('whose value no store can keep is left out and reported, not changed', async (test) => {
+    const log: string[] = []
+    const logger = { debug() {}, info() {}, warn() {}, error: (line: string) => void log.push(line) }
+    const context = ['acme\0', '\ud800'].map((value, index) => ({
+      ...tenant,
+      name: `x-${index}`,
+      capture: () => value,
+    }))
+    const store = memoryStore()
+    const outbox = await Outbox.writerOnly({ store, logger, context }).start()
+    test.after(() => outbox.close())
+    const id = await outbox.transaction(() => outbox.write('Tested', 1))
+    equal((await rowOf(store, id))!.headers, null)
+    deepEqual(
+      log.map((line) => /carrier "(.*)" failed, and its value is left out.*NUL character/.exec(line)?.[1]),
+      ['x-0', 'x-1'],
+    )
+  })
+
+  it('cannot have the name of a header that the outbox uses itself, or cannot store', () => {
+    for (const name of ['event-version', 'Event-Version', 'sendoff-replaces', '__proto__', 'x\0', '\ud800']) {
+      throws(() => Outbox.writerOnly({ store: memoryStore(), context: [{ ...tenant, name }] }), {
+        code: 'OUTBOX_INVALID_OPTION',
+        message: /A carrier in the context of .* cannot have the name "/,
+      })
+    }
   })
 
   it('needs a name, capture and restore', () => {
