@@ -88,8 +88,7 @@ export class ListenerCalls {
 
   #tellToStop(call: Call): void {
     for (const delivery of call.deliveries) {
-      const { what, events } = runningFor([inRules(call) ?? delivery])
-      const message = `${what} for event ${events} took longer than its ${call.timeoutMs} ms.`
+      const message = `${runningFor([call.deliveries.find(({ isInRules }) => isInRules) ?? delivery])} took longer than its ${call.timeoutMs} ms.`
       delivery.abort(new OutboxError('OUTBOX_LISTENER_TIMEOUT', message))
     }
     this.#graceLimits.start(call, this.#options.graceMs)
@@ -98,26 +97,21 @@ export class ListenerCalls {
   async #giveUp(call: Call): Promise<void> {
     const { chain, logger, graceMs } = this.#options
     const { timeoutMs } = call
-    const ruled = inRules(call)
-    const { what, events } = runningFor(ruled === undefined ? call.deliveries : [ruled])
     logger.warn(
-      `${what} for ${events} did not stop ${graceMs} ms after its ${timeoutMs} ms were over and was given up. ` +
-        `It may still be running: ${ruled === undefined ? 'let it heed its signal' : 'let it end in time'}, or raise timeoutMs.`,
+      `${runningFor(call.deliveries)} did not stop ${graceMs} ms after its ${timeoutMs} ms were over and was given up. ` +
+        'It may still be running: let it end in time or heed its signal, or raise timeoutMs.',
     )
     this.#end(call, await Promise.all(call.deliveries.map((delivery) => chain.timedOut(delivery))))
   }
 }
 
-/** The delivery that a rule of the routing holds up; a batch waits for it. */
-function inRules({ deliveries }: Call): Delivery | undefined {
-  return deliveries.find(({ isInRules }) => isInRules)
-}
-
-function runningFor(deliveries: readonly Delivery[]): { readonly what: string; readonly events: string } {
-  return {
-    what: deliveries[0]!.isInRules ? 'A "when" or "map" of the routing' : 'The listener',
-    events: deliveries.map(({ row }) => `${row.eventId} (${row.eventType})`).join(', '),
-  }
+/** Names what runs. A rule of the routing holds up the whole call. */
+function runningFor(deliveries: readonly Delivery[]): string {
+  const ruled = deliveries.find(({ isInRules }) => isInRules)
+  const names = (ruled === undefined ? deliveries : [ruled])
+    .map(({ row }) => `${row.eventId} (${row.eventType})`)
+    .join(', ')
+  return `${ruled === undefined ? 'The listener' : 'A "when" or "map" of the routing'} for event ${names}`
 }
 
 interface Call {

@@ -258,9 +258,10 @@ export class EventEnvelope<Payload = unknown> {
     refusal: Refusal = invalid,
   ): EventEnvelope {
     const { headers } = mapping
+    if (headers !== undefined) checkHeaders(headers, refusal)
     const data = {
       ...this.#data,
-      ...(headers !== undefined && { headers: mergedHeaders(this.headers, headers, refusal) }),
+      ...(headers && { headers: encodeHeaders({ ...this.headers, ...headers }, refusal) }),
       ...(payload !== undefined && {
         payload,
         contentType: typeof payload === 'string' ? null : 'application/octet-stream',
@@ -419,20 +420,10 @@ function withoutHalves(json: string): string {
   return json.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`)
 }
 
-function mergedHeaders(
-  headers: Readonly<Record<string, string>>,
-  changes: NonNullable<EventMapping['headers']>,
-  refusal: Refusal,
+function encodeHeaders(
+  headers: Readonly<Record<string, string | undefined>>,
+  refusal: Refusal = invalid,
 ): string | null {
-  const isObject = typeof changes === 'object' && changes !== null && !Array.isArray(changes)
-  if (!isObject) checkHeaders(changes, refusal)
-  const all = Object.entries({ ...headers, ...changes }).filter(([, value]) => value !== undefined)
-  const merged = Object.fromEntries(all) as Record<string, string>
-  checkHeaders(merged, refusal)
-  return encodeHeaders(merged, refusal)
-}
-
-function encodeHeaders(headers: Readonly<Record<string, string>>, refusal: Refusal = invalid): string | null {
   const json = JSON.stringify(headers)
   if (Buffer.byteLength(json) > maxHeaderBytes)
     throw refusal(`has more than ${maxHeaderBytes} bytes of headers.`)

@@ -33,8 +33,7 @@ export interface EventFields {
   readonly idempotencyKey?: string
 }
 
-/** The most characters of each text of an event. */
-export const lengths = {
+const lengths = {
   eventId: 36,
   eventType: 128,
   aggregateType: 64,
@@ -139,12 +138,13 @@ export function checkTime(name: string, ms: number): void {
   throw invalid(`has ${name} outside the years 1000 to 9999. Not every store can keep such a time.`)
 }
 
-/** Throws for headers that are not an object of strings. */
+/** Throws for headers that are not an object of strings. One that is `undefined` counts as left out. */
 export function checkHeaders(headers: unknown, refusal: Refusal = invalid): void {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
     throw refusal(`needs an object of strings as headers, not ${kindOf(headers)}.`)
   }
   for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue
     if (typeof value !== 'string') throw refusal(`needs a string as header "${name}", not ${kindOf(value)}.`)
     checkCharacters('headers', name, refusal)
     checkCharacters('headers', value, refusal)

@@ -16,6 +16,9 @@ export interface ContextCarrier {
   restore<Result>(value: string, run: () => Result): Result
 }
 
+/** No longer value fits into the headers of an event. */
+const maxValueLength = 65_536
+
 /** The headers of an event. */
 export type ContextHeaders = Readonly<Record<string, string>>
 
@@ -36,10 +39,10 @@ export class CarriedContext {
       const value: unknown = immediately(() => carrier.capture(), onError)
       // Not every text can be stored, and a write must not fail because of its context. A mended text could
       // be the name of another tenant.
-      if (value === undefined) continue
-      if (typeof value !== 'string') onError(new TypeError('Its value is not a text.'))
-      else if (storableText(value) === value) headers[carrier.name] = value
-      else onError(new TypeError('Its value has a NUL character or half a surrogate pair.'))
+      if (typeof value === 'string' && value.length < maxValueLength && storableText(value) === value)
+        headers[carrier.name] = value
+      else if (value !== undefined)
+        onError(new TypeError('Its value is not a text that can be stored, or too long.'))
     }
   }
 

@@ -5,8 +5,8 @@ import type { TracedEnd, Tracing, WriteToTrace } from './tracing.ts'
 /** The headers that the context adds to events that are written now. */
 export interface HeadersOfWrite {
   readonly headers: Readonly<Record<string, string>>
-  /** Says that an event is written without one of them. */
-  readonly leftOut: (name: string) => void
+  /** Says that an event is written without them. */
+  readonly leftOut: () => void
 }
 
 /** The headers of events that are written now, and the span of their write. */
@@ -29,13 +29,11 @@ export class WriteContext {
     const span = this.#tracing?.write(write)
     const headers: Record<string, string> = { ...span?.headers }
     this.#carried?.captureInto(headers)
-    return { headers, leftOut: (name) => this.#leftOut(name), end: (error) => span?.end(error) }
-  }
-
-  #leftOut(name: string): void {
-    this.#lines.tell('warn', `events without the "${name}" of their context`, () => [
-      `An event is written without the "${name}" of its context, because its headers would be too large. Its listener runs without it.`,
-      {},
-    ])
+    const leftOut = (): void =>
+      this.#lines.tell('warn', 'events without their context', () => [
+        `An event is written without its context (${Object.keys(headers).join(', ')}), because its headers would be too large.`,
+        {},
+      ])
+    return { headers, leftOut, end: (error) => span?.end(error) }
   }
 }

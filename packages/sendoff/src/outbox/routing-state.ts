@@ -65,7 +65,7 @@ export class RoutingState {
       throw new OutboxError(
         'OUTBOX_ROUTING_CONFLICT',
         `The table has a routing of version ${stored.version} with another content than that of this process. ` +
-          'Raise the version of the routing with every change of its rules. A new alias of an event that a rule names is such a change.',
+          'Raise the version of the routing with every change of its rules. A new alias of their events is one.',
       )
     }
     this.follow(stored)

@@ -1,6 +1,7 @@
+import type { Delivery } from '../delivery/delivery.ts'
 import { OutboxError } from '../errors.ts'
+import { encodePayload } from '../event/encode-payload.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
-import type { Refusal } from '../event/event-fields.ts'
 import type { EventMapping } from '../event/event-mapping.ts'
 import type { DefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
@@ -31,16 +32,21 @@ export class EventRules {
    */
   async apply(
     event: EventEnvelope,
-    row: RoutedRow,
+    delivery: RuledDelivery,
     definition?: DefinedEvent<unknown>,
   ): Promise<EventEnvelope | typeof filtered> {
-    const rules = this.#rulesFor(row)
+    const rules = this.#rulesFor(delivery.row)
     if (rules.length === 0) return event
-    for (const { when, map } of rules) {
-      if (when !== undefined && !(await when(event))) continue
-      return map === undefined ? event : mappedEvent(event, await map(event), this.#codec, definition)
+    delivery.isInRules = true
+    try {
+      for (const { when, map } of rules) {
+        if (when !== undefined && !(await when(event))) continue
+        return map === undefined ? event : await mappedEvent(event, await map(event), this.#codec, definition)
+      }
+      return filtered
+    } finally {
+      delivery.isInRules = false
     }
-    return filtered
   }
 
   #rulesFor(row: RoutedRow): readonly DeliveryRule[] {
@@ -56,6 +62,11 @@ export class EventRules {
 
 type RoutedRow = Pick<Row, 'eventType' | 'aggregateType' | 'destination'>
 
+/** What the rules need of a delivery, and set on it while one of them runs. */
+interface RuledDelivery extends Pick<Delivery, 'isInRules'> {
+  readonly row: RoutedRow
+}
+
 /** How many types are remembered at most. */
 const maxKnown = 10_000
 
@@ -67,17 +78,25 @@ async function mappedEvent(
   codec: JsonCodec,
   definition: DefinedEvent<unknown> | undefined,
 ): Promise<EventEnvelope> {
-  const refusal: Refusal = (problem) => invalidMapping(event, problem)
-  if (typeof mapping !== 'object' || mapping === null) {
-    throw refusal(`has to be an object, not ${kindOf(mapping)}. Return {} to change nothing.`)
-  }
+  const refusal = (problem: string, cause?: unknown) =>
+    new OutboxError('OUTBOX_INVALID_MAPPING', `The mapping of event ${event.eventId} ${problem}`, { cause })
+  if (typeof mapping !== 'object' || mapping === null)
+    throw refusal(`has to be an object, not ${kindOf(mapping)}.`)
   checkOptions(`The mapping of event ${event.eventId}`, mapping, mappingChecks)
-  const { payload, messageKey = null, target } = mapping
-  if (messageKey !== null && typeof messageKey !== 'string') throw refusal(notText('messageKey', messageKey))
-  if (target !== undefined && typeof target !== 'string') throw refusal(notText('target', target))
+  const { payload, messageKey, target } = mapping
+  for (const [name, value] of Object.entries({ messageKey: messageKey ?? undefined, target })) {
+    if (value !== undefined && typeof value !== 'string')
+      throw refusal(`needs a string as ${name}, not ${kindOf(value)}.`)
+  }
   if (payload === undefined) return event.mapped(mapping, undefined, refusal)
 
-  const mapped = event.mapped(mapping, encoded(event, payload, codec), refusal)
+  let encoded: string | Uint8Array
+  try {
+    encoded = encodePayload(event.eventType, payload, codec)
+  } catch (cause) {
+    throw refusal('has a payload that cannot be written as JSON.', cause)
+  }
+  const mapped = event.mapped(mapping, encoded, refusal)
   const schema = definition?.schema
   if (schema === undefined) return mapped
   const result = await schema['~standard'].validate(mapped.payload)
@@ -86,25 +105,4 @@ async function mappedEvent(
     `has a payload that does not fit the schema of "${definition!.name}": ${describeIssues(result.issues)}. ` +
       'Return what the schema takes, or register the listener by name.',
   )
-}
-
-function encoded(event: EventEnvelope, payload: unknown, codec: JsonCodec): string | Uint8Array {
-  if (payload instanceof Uint8Array) return new Uint8Array(payload)
-  const problem = 'has a payload that cannot be written as JSON.'
-  let json: unknown
-  try {
-    json = codec.toJson(payload)
-  } catch (cause) {
-    throw invalidMapping(event, problem, cause)
-  }
-  if (typeof json === 'string') return json
-  throw invalidMapping(event, problem)
-}
-
-function notText(name: string, value: unknown): string {
-  return `needs a string as ${name}, not ${kindOf(value)}.`
-}
-
-function invalidMapping({ eventId }: EventEnvelope, problem: string, cause?: unknown): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_MAPPING', `The mapping of event ${eventId} ${problem}`, { cause })
 }

@@ -102,7 +102,7 @@ export class ProcessingChain {
       const schema = route!.definition?.schema
       if (schema !== undefined) event = await this.#checkPayload(delivery, event, route!.definition!, schema)
       if (this.#options.rules !== undefined) {
-        const ruled = await this.#applied(this.#options.rules, delivery, event, route!.definition)
+        const ruled = await this.#options.rules.apply(event, delivery, route!.definition)
         if (ruled === filtered) return await this.#filtered(event)
         event = ruled
       }
@@ -181,24 +181,10 @@ export class ProcessingChain {
     const { rules } = this.#options
     if (rules === undefined || !(prepared instanceof EventEnvelope)) return prepared
     try {
-      const ruled = await this.#applied(rules, delivery, prepared)
+      const ruled = await rules.apply(prepared, delivery)
       return ruled === filtered ? await this.#filtered(prepared) : ruled
     } catch (error) {
       return this.#failed(delivery, prepared, route, error)
-    }
-  }
-
-  async #applied(
-    rules: EventRules,
-    delivery: Delivery,
-    event: EventEnvelope,
-    definition?: DefinedEvent<unknown>,
-  ): Promise<EventEnvelope | typeof filtered> {
-    delivery.isInRules = true
-    try {
-      return await rules.apply(event, delivery.row, definition)
-    } finally {
-      delivery.isInRules = false
     }
   }
 

@@ -1,6 +1,6 @@
 import { didYouMean } from '../closest-name.ts'
 import { OutboxError } from '../errors.ts'
-import { lengths } from '../event/event-fields.ts'
+import { checkNames } from '../event/event-fields.ts'
 import { isDefinedEvent, nameOf } from '../event/event-type.ts'
 import {
   anything,
@@ -46,14 +46,9 @@ export class Routing {
     const rest = namesOf('default', options.default ?? '', known)
     const rules = options.rules.map((rule, index) => ({ rule, ...partsOf(rule, index, known) }))
     refuseDuplicates(rules)
-    const content: RoutingContent = {
-      rules: rules.flatMap(({ named, aliases }) => [...named, ...aliases]),
-      default: rest,
-    }
+    const content: RoutingContent = { rules: rules.flatMap(({ parts }) => parts), default: rest }
     this.stored = { version: options.version, content: JSON.stringify(content) }
-    this.#rules = rules.flatMap(({ rule, named, aliases }) =>
-      [...named, ...aliases].map((part) => deliveryRule(rule, part)),
-    )
+    this.#rules = rules.flatMap(({ rule, parts }) => parts.map((part) => deliveryRule(rule, part)))
   }
 
   /**
@@ -126,15 +121,16 @@ function checkDestination(name: string, settings: DestinationOptions): void {
     timeoutMs: duration,
     retry: having('computeDelayMs'),
     maxAttempts: countOrInfinity,
-    circuitBreaker: (value) => (value === false ? undefined : having()(value) && 'an object, or false'),
+    circuitBreaker: (value) => (value === false ? undefined : having()(value)),
   })
 }
 
-/** A rule, and what the table keeps of it: a part for each type that it names and each alias of these. */
+/** A rule, and what the table keeps of it: a part for each type that it names, and then for their aliases. */
 interface RuleParts {
   readonly rule: RoutingRule
-  readonly named: readonly StoredRule[]
-  readonly aliases: readonly StoredRule[]
+  readonly parts: readonly StoredRule[]
+  /** How many parts are not of aliases. */
+  readonly named: number
 }
 
 function partsOf(rule: RoutingRule, index: number, known: readonly string[]): Omit<RuleParts, 'rule'> {
@@ -153,26 +149,21 @@ function partsOf(rule: RoutingRule, index: number, known: readonly string[]): Om
   const { events = '*' } = rule
   const types = Array.isArray(events) ? (events as readonly EventTypeLike[]) : [events as EventTypeLike]
   if (types.length === 0) throw invalidOption(what, 'events', events, () => 'at least one type of event')
-  const tooLong = (name: string, value: string, most: number) =>
-    invalidRouting(`has ${place} with ${name} of ${value.length} characters; at most ${most} are stored.`)
-  const part = (type: string, aggregate: string): StoredRule => ({
-    type,
-    aggregate: rule.aggregateType ?? aggregate,
-    to,
-  })
-  const named = types.map((type) => {
-    const name = typeof type === 'object' && type !== null ? nameOf(type) : type
-    if (text(name) !== undefined) throw invalidOption(what, 'events', name, text)
-    if (name.length > lengths.eventType) throw tooLong('a type', name, lengths.eventType)
-    const found = part(name, isDefinedEvent(type) ? type.aggregateType : '*')
-    if (found.aggregate.length > lengths.aggregateType)
-      throw tooLong('an aggregate type', found.aggregate, lengths.aggregateType)
-    return found
-  })
-  const aliases = types.flatMap((type) =>
-    isDefinedEvent(type) ? type.aliases.map((former) => part(former.eventType, former.aggregateType)) : [],
+  const names = types.map((type) =>
+    isDefinedEvent(type)
+      ? { eventType: type.name, aggregateType: type.aggregateType }
+      : { eventType: typeof type === 'object' && type !== null ? nameOf(type) : type, aggregateType: '*' },
   )
-  return { named, aliases }
+  const aliases = types.flatMap((type) => (isDefinedEvent(type) ? type.aliases : []))
+  const parts = [...names, ...aliases].map(({ eventType, aggregateType }) => {
+    const found = { eventType, aggregateType: rule.aggregateType ?? aggregateType }
+    checkNames(
+      found,
+      (problem) => new OutboxError('OUTBOX_INVALID_OPTION', `Rule ${index + 1} of the routing ${problem}`),
+    )
+    return { type: eventType, aggregate: found.aggregateType, to }
+  })
+  return { parts, named: names.length }
 }
 
 function namesOf(what: string, given: unknown, known: readonly string[]): readonly string[] {
@@ -197,12 +188,12 @@ function knownName(what: string, name: unknown, known: readonly string[]): strin
  */
 function refuseDuplicates(rules: readonly RuleParts[]): void {
   const taken = new Map<string, number>()
-  for (const [index, { rule, named, aliases }] of rules.entries()) {
-    for (const [place, { type, aggregate, to }] of [...named, ...aliases].entries()) {
+  for (const [index, { rule, parts, named }] of rules.entries()) {
+    for (const [place, { type, aggregate, to }] of parts.entries()) {
       for (const destination of to) {
         const name = JSON.stringify([type, aggregate, destination])
         const before = taken.get(name)
-        if (before !== undefined && place < named.length) {
+        if (before !== undefined && place < named) {
           throw new OutboxError(
             'OUTBOX_DUPLICATE_RULE',
             `Rule ${index + 1} of the routing sends "${type}" to "${destination}", as rule ${before} does for every such event. Remove one of them, or give rule ${before} a "when".`,

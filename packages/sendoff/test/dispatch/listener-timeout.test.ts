@@ -92,7 +92,10 @@ for (const hanging of ['when', 'map'] as const) {
       equal(listener.events.length, 0)
       const expected = `A "when" or "map" of the routing for event ${id} (Tested) took longer than its 20 ms.`
       equal((await rowOf(store, id!))!.lastError, `OutboxError: ${expected}`)
-      match(log.join('\n'), /A "when" or "map" of the routing for \S+ \(Tested\) did not stop 20 ms after/)
+      match(
+        log.join('\n'),
+        /A "when" or "map" of the routing for event \S+ \(Tested\) did not stop 20 ms after/,
+      )
       await outbox.close()
     }
   })

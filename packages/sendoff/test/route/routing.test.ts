@@ -96,7 +96,10 @@ describe('rules, for any routing', () => {
           const codec = JsonCodec.getDefault()
           const eventRules = new EventRules(new Routing({ version: 1, rules, destinations }), codec)
           const event = EventEnvelope.of({ ...eventTypes, payloadJson: '1', orderingKey: 'key' })
-          const ruled = await eventRules.apply(event, { ...eventTypes, destination })
+          const ruled = await eventRules.apply(event, {
+            row: { ...eventTypes, destination },
+            isInRules: false,
+          })
 
           const own = given
             .map((each, index) => ({ ...each, index }))
@@ -132,8 +135,8 @@ describe('rules, for any routing', () => {
 
           const event = EventEnvelope.of({ ...upgradedTypes, payloadJson: '1' })
           const ruled = await new EventRules(routing, JsonCodec.getDefault()).apply(event, {
-            ...storedTypes,
-            destination,
+            row: { ...storedTypes, destination },
+            isInRules: false,
           })
           const saysYes = given.some(
             (each) => each.yes && each.to.includes(destination) && fits(each, storedTypes),
@@ -172,7 +175,9 @@ describe('rules, for any routing', () => {
             )
             deepEqual(new Expansion(routing.stored).of(stored), isCovered ? destinationsOfRule : ['hook'])
             const destination = destinationsOfRule[0]!
-            equal(await rules.apply(upgraded, { ...stored, destination }), isCovered ? filtered : upgraded)
+            const delivery = { row: { ...stored, destination }, isInRules: false }
+            equal(await rules.apply(upgraded, delivery), isCovered ? filtered : upgraded)
+            equal(delivery.isInRules, false)
           }
         },
       ),
