@@ -99,7 +99,7 @@ export class ListenerCalls {
     const { timeoutMs } = call
     logger.warn(
       `${runningFor(call.deliveries)} did not stop ${graceMs} ms after its ${timeoutMs} ms were over and was given up. ` +
-        'It may still be running: let it end in time or heed its signal, or raise timeoutMs.',
+        'It may still be running: let it heed its signal, or raise timeoutMs.',
     )
     this.#end(call, await Promise.all(call.deliveries.map((delivery) => chain.timedOut(delivery))))
   }

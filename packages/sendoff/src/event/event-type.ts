@@ -162,8 +162,7 @@ export function isEventToWrite(value: unknown): value is EventToWrite {
   return typeof (value.type as EventType | null)?.name === 'string'
 }
 
-const listOfNames: OptionCheck = (value) =>
-  Array.isArray(value) ? undefined : 'a list of former names of the event'
+const listOfNames: OptionCheck = (value) => (Array.isArray(value) ? undefined : 'a list of former names')
 
 /** Throws for names that the write would refuse. */
 function checkStorable(what: string, names: TypeName): void {

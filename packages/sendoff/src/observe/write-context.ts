@@ -31,7 +31,7 @@ export class WriteContext {
     this.#carried?.captureInto(headers)
     const leftOut = (): void =>
       this.#lines.tell('warn', 'events without their context', () => [
-        `An event is written without its context (${Object.keys(headers).join(', ')}), because its headers would be too large.`,
+        `An event is written without its context (${Object.keys(headers).join(', ')}): its headers would be too large.`,
         {},
       ])
     return { headers, leftOut, end: (error) => span?.end(error) }

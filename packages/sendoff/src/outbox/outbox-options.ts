@@ -317,7 +317,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
     if (/^(?:event-version$|sendoff-|__proto__$)|[\0\p{Surrogate}]/iu.test(carrier.name)) {
       throw new OutboxError(
         'OUTBOX_INVALID_OPTION',
-        `A carrier in the context of ${what} cannot have the name ${JSON.stringify(carrier.name)}. Give it another name.`,
+        `A carrier in the context of ${what} cannot have the name ${JSON.stringify(carrier.name)}.`,
       )
     }
   }

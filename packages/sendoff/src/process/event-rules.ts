@@ -102,7 +102,6 @@ async function mappedEvent(
   const result = await schema['~standard'].validate(mapped.payload)
   if (result.issues === undefined) return mapped.withPayload(result.value)
   throw refusal(
-    `has a payload that does not fit the schema of "${definition!.name}": ${describeIssues(result.issues)}. ` +
-      'Return what the schema takes, or register the listener by name.',
+    `does not fit the schema of its listener: ${describeIssues(result.issues)}. Mend it, or register by name.`,
   )
 }

@@ -490,7 +490,11 @@ describe('rules', () => {
       await outbox.close()
       deepEqual(got, isBatch ? [{ at: 'secret' }] : [])
       if (isBatch) equal(dead, undefined)
-      else match(dead!.lastError!, /mapping of event \S+ has a payload .* schema of "Sent": at: .*by name\.$/)
+      else
+        match(
+          dead!.lastError!,
+          /mapping of event \S+ does not fit the schema of its listener: at: .*by name\.$/,
+        )
     }
   })
 
