@@ -12,7 +12,7 @@ export interface PackageRule extends ImportRule {
 
 /** The packages of the project, by name. A package without a rule fails the checks. */
 export const packageRules: Readonly<Record<string, PackageRule>> = {
-  sendoff: { zones: sendoffZones, imports: [], bundleLimit: 89_000, hasProjectPages: true },
+  sendoff: { zones: sendoffZones, imports: [], bundleLimit: 90_000, hasProjectPages: true },
   '@sendoff/cli': {
     zones: cliZones,
     imports: [
