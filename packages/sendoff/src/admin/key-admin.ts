@@ -1,6 +1,6 @@
 import { checkOptions, textOrEmpty } from '../options.ts'
 import type { BlockedKey, KeyName, NewAuditEntry } from '../store/index.ts'
-import { checkNames, nameChecks } from '../store/names.ts'
+import { checkNames } from '../store/names.ts'
 import type { AdminStore } from './admin-store.ts'
 import { pageSize } from './limits.ts'
 
@@ -29,7 +29,7 @@ export class KeyAdmin<Tx> {
     checkOptions('keys.blocked', options, {
       limit: pageSize,
       after: textOrEmpty,
-      destination: nameChecks.destination,
+      destination: textOrEmpty,
     })
     const { limit = 100 } = options
     return this.#store.call('keys.blocked', ['orderingKeys'], ({ orderingKeys }) =>

@@ -6,7 +6,7 @@ import type {
   NewAuditEntry,
   OutboxOrderingKeys,
 } from '../store/index.ts'
-import { checkNames, nameChecks } from '../store/names.ts'
+import { checkNames } from '../store/names.ts'
 
 /** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
@@ -35,7 +35,7 @@ export class BlockedKeyManager {
     checkOptions('blockedKeys.query', filter, {
       limit: count,
       after: textOrEmpty,
-      destination: nameChecks.destination,
+      destination: textOrEmpty,
     })
     const { limit = 100 } = filter
     return this.#options.keys.blocked({ ...filter, limit })
