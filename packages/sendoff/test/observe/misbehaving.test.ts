@@ -134,7 +134,7 @@ describe('what plugged-in code may hand over', () => {
     )
   })
 
-  it('a carrier that is async, or hands over no text, loses its own value only', async (test) => {
+  it('a carrier that is async, or hands over no text that can be stored, loses its own value only', async (test) => {
     const restored: string[] = []
     const carriers = [
       carrier('x-rejects', reject),
@@ -168,10 +168,11 @@ describe('what plugged-in code may hand over', () => {
     outbox.on('Tested', (event: EventEnvelope) => void seen.push({ ...event.headers }))
     await outbox.transaction(() => outbox.write('Tested', 1))
     await outbox.drain()
-    deepEqual(seen, [{ 'x-nul': 'ab', 'x-fine': 'fine', 'x-late': 'late', 'x-never': 'never' }])
+    deepEqual(seen, [{ 'x-fine': 'fine', 'x-late': 'late', 'x-never': 'never' }])
     deepEqual(restored, ['fine'])
     const failed = log.flatMap((line) => /The context carrier "([^"]+)" failed/.exec(line)?.[1] ?? [])
-    deepEqual([...new Set(failed)].sort(), ['x-late', 'x-never', 'x-number', 'x-rejects', 'x-thenable'])
+    const lost = ['x-nul', 'x-number', 'x-rejects', 'x-thenable']
+    deepEqual([...new Set(failed)].sort(), ['x-late', 'x-never', ...lost])
   })
 
   it('an async carrier does not repeat the error of code that a batch listener runs in it', async (test) => {
