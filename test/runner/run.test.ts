@@ -23,7 +23,7 @@ describe('npm test', () => {
 
     equal(run.lastLine, '3 passed, 0 failed, 0 skipped')
     equal(run.code, 0)
-    match(run.output, /^ok {4}packages\/a\/test\/deep\/one\.test\.ts {2}\(2 passed, \d+ ms\)$/m)
+    match(run.output, /^ok {4}packages\/a\/test\/deep\/one\.test\.ts {2}\(2 passed, (?:\d+ ms|\d+\.\d s)\)$/m)
   })
 
   it('prints the name, place and error of a failure, and the output of its file', async () => {

@@ -96,7 +96,8 @@ onEveryStore(
     const { outbox, metrics } = await startOutbox(test, store, {
       mode,
       listener,
-      leaseMs: 60,
+      // Long enough for a busy machine: without a poller, a lapsed row would stay.
+      leaseMs: 600,
       poller: { enabled: false },
     })
     await writeTested(outbox, 1)
