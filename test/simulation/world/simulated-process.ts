@@ -3,6 +3,12 @@ import { beginOfTime } from '../database/simulated-database.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /**
+ * The shortest timer of Node, in milliseconds. Without it, a clock that drifts leaves rests too small for virtual
+ * time to pass, and a poller that waits for one polls for ever.
+ */
+const shortestTimerMs = 1
+
+/**
  * One process of a simulated world. It has clocks of its own, which may run too fast or be set wrong. Nothing
  * reaches it while it is frozen, or after it was killed.
  */
@@ -31,7 +37,8 @@ export class SimulatedProcess {
     this.clock = {
       now: () => beginOfTime + Math.floor(this.#monotonic() - this.#start + this.#wallErrorMs),
       monotonic: () => this.#monotonic(),
-      schedule: (ms, callback) => this.#time.schedule(ms / this.#rate, () => this.reach(callback)),
+      schedule: (ms, callback) =>
+        this.#time.schedule(Math.max(shortestTimerMs, ms) / this.#rate, () => this.reach(callback)),
       defer: (callback) => void this.#time.schedule(0, () => this.reach(callback)),
     }
     this.#start = this.#rateSince.monotonic - time.now
