@@ -66,7 +66,7 @@ export const textOrEmpty: OptionCheck = (value) => {
 export const text: OptionCheck = (value) =>
   typeof value === 'string' && value !== '' ? textOrEmpty(value) : 'a non-empty string'
 
-/** Accepts a text of at most so many characters. */
+/** Accepts what `check` accepts, if it has at most `length` characters. */
 export function textUpTo(length: number, check = text): OptionCheck {
   return (value) =>
     check(value) ??
@@ -140,6 +140,10 @@ export function kindOf(value: unknown): string {
     : `a ${typeof value}`
 }
 
-function isStorable(value: string): boolean {
+/**
+ * Whether all stores can keep a text as it is.
+ * PostgreSQL keeps no NUL character and no half surrogate pair.
+ */
+export function isStorable(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed()
 }

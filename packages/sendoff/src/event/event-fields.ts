@@ -1,5 +1,5 @@
 import { OutboxError } from '../errors.ts'
-import { anything, checkOptions, kindOf } from '../options.ts'
+import { anything, checkOptions, isStorable, kindOf } from '../options.ts'
 import type { TypeName } from '../store/index.ts'
 import { maxDelayMs } from '../store/rows.ts'
 import type { AggregateType } from './event-type.ts'
@@ -113,9 +113,9 @@ function checkText(name: string, value: unknown, maxLength: number, refusal: Ref
   checkCharacters(name, value, refusal)
 }
 
-// PostgreSQL stores neither of these. All stores refuse what one store refuses.
+// All stores refuse what one store refuses.
 function checkCharacters(name: string, value: string, refusal: Refusal): void {
-  if (value.includes('\0') || !value.isWellFormed()) {
+  if (!isStorable(value)) {
     throw refusal(`has a NUL character or half a surrogate pair in its ${name}.`)
   }
 }

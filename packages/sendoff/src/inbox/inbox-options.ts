@@ -7,6 +7,7 @@ import {
   durationOrInfinity,
   flag,
   having,
+  isStorable,
   type OptionCheck,
   requireOptions,
   text,
@@ -14,7 +15,6 @@ import {
 import type { WriterOutbox } from '../outbox/writer-outbox.ts'
 import { maxConsumerLength } from '../store/index.ts'
 import type { MarkPurgeOptions } from './mark-purge.ts'
-import { isStorable } from './message-id.ts'
 
 /** Options of `Inbox`. */
 export interface InboxOptions<Tx, StoreTx, TxOptions> {

@@ -1,5 +1,5 @@
 import { OutboxError } from '../errors.ts'
-import { kindOf } from '../options.ts'
+import { isStorable, kindOf } from '../options.ts'
 import { maxMessageIdLength } from '../store/index.ts'
 
 /** A message, by the id that its sender gave it, or an event as a listener gets it. */
@@ -38,9 +38,4 @@ export function checkedMessageId(message: unknown): string {
 /** The error for a message that cannot be processed. No other attempt will succeed. */
 export function invalidMessage(problem: string): OutboxError {
   return new OutboxError('OUTBOX_INVALID_MESSAGE', problem)
-}
-
-/** Whether all stores can keep a text as it is. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed()
 }

@@ -1,4 +1,5 @@
-import { describeError, storableText } from '../describe-error.ts'
+import { describeError } from '../describe-error.ts'
+import { isStorable } from '../options.ts'
 import { immediately } from './guarded.ts'
 import type { RepeatedLines } from './repeated-lines.ts'
 import { runInside } from './run-inside.ts'
@@ -39,7 +40,7 @@ export class CarriedContext {
       const value: unknown = immediately(() => carrier.capture(), onError)
       // Not every text can be stored, and a write must not fail because of its context. A mended text could
       // be the name of another tenant.
-      if (typeof value === 'string' && value.length < maxValueLength && storableText(value) === value)
+      if (typeof value === 'string' && value.length < maxValueLength && isStorable(value))
         headers[carrier.name] = value
       else if (value !== undefined)
         onError(new TypeError('Its value is not a text that can be stored, or too long.'))
